@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# Compile options shared by every target, and the function that declares a stage of the library.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(fuseplan_flags INTERFACE)
+# Contraction is a decision of the expression passes, never of the host compiler.
+target_compile_options(fuseplan_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+target_include_directories(fuseplan_flags INTERFACE
+  ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+if(FUSEPLAN_DEVELOPER)
+  target_compile_options(fuseplan_flags INTERFACE -Werror)
+endif()
+if(FUSEPLAN_SANITIZE)
+  add_compile_options(-fsanitize=${FUSEPLAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${FUSEPLAN_SANITIZE})
+endif()
+
+# fuseplan_stage(<name> [DEPENDS <stage or library>...] [PRIVATE <library>...])
+# Every *.cpp of the calling directory becomes part of libfuseplan. A stage links the ones before it.
+function(fuseplan_stage name)
+  cmake_parse_arguments(arg "RECURSE" "" "DEPENDS;PRIVATE" ${ARGN})
+  if(arg_RECURSE)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  endif()
+  add_library(fuseplan_${name} STATIC ${sources})
+  set_target_properties(fuseplan_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(fuseplan_${name} PUBLIC fuseplan_flags ${arg_DEPENDS} PRIVATE ${arg_PRIVATE})
+  set_property(GLOBAL APPEND PROPERTY FUSEPLAN_STAGES fuseplan_${name})
+endfunction()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace fuseplan::cpu {
+
+/// The slower values of a chain, computed once per launch before any kernel runs.
+struct ChainFrame {
+  const float* uniforms = nullptr;  ///< roots of SplitChain::uniforms
+  const float* channels = nullptr;  ///< root r of SplitChain::channels, channel k: [r * stride + k]
+  std::int64_t channel_stride = 0;  ///< channels rounded up so that whole vectors may be read
+};
+
+/// What a rows kernel reads: a block of rows with a chain applied to every lane. Steps are in bytes
+/// from one row to the next.
+struct RowsCall {
+  const void* input = nullptr;
+  void* output = nullptr;
+  const void* const* elements = nullptr;  ///< by SplitChain::elements index, at the block's start
+  const std::int64_t* element_steps = nullptr;
+  const float* uniforms = nullptr;
+  const float* channels = nullptr;        ///< at the channel of the block's first lane
+  std::int64_t channel_stride_bytes = 0;  ///< from one root to the next
+  std::int64_t channel_step = 0;          ///< from one row to the next; 0 when lanes are channels
+  std::int64_t rows = 0, lanes = 0;       ///< both at least 1
+  std::int64_t input_step = 0, output_step = 0;
+};
+
+}  // namespace fuseplan::cpu

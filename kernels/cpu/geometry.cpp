@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/geometry.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// Axis of the five-axis view that holds axis `axis` of a tensor of rank `rank`.
+int view_axis(int axis, int rank) { return axis < 2 ? axis : axis + 5 - rank; }
+
+}  // namespace
+
+View view_of(const Tensor& tensor) {
+  View view;
+  for (int axis = 0; axis < tensor.rank(); ++axis) {
+    view.len[static_cast<std::size_t>(view_axis(axis, tensor.rank()))] = tensor.lens[axis];
+    view.stride[static_cast<std::size_t>(view_axis(axis, tensor.rank()))] = tensor.strides[axis];
+  }
+  return view;
+}
+
+View broadcast_view(const Tensor& operand, const Tensor& full) {
+  const View whole = view_of(full);
+  View view = view_of(operand);
+  for (std::size_t axis = 0; axis < 5; ++axis) {
+    if (view.len[axis] == 1) view.stride[axis] = 0;
+    view.len[axis] = whole.len[axis];
+  }
+  return view;
+}
+
+double ConvGeometry::flops() const {
+  double taps = 2.0 * static_cast<double>(group_inputs);
+  for (std::int64_t length : filter) taps *= static_cast<double>(length);
+  return taps * static_cast<double>(output.len[0] * output.len[1] * output.pixels());
+}
+
+ConvGeometry geometry_of(const Problem& problem) {
+  const ConvOp& op = *problem.conv();
+  ConvGeometry g;
+  g.input = view_of(problem.input());
+  // The kernel writes the plan's output, whose strides the caller chose.
+  g.output = view_of(problem.output());
+  const View weights = view_of(op.weights);
+  const std::size_t missing = 3 - static_cast<std::size_t>(op.conv.spatial());
+  for (std::size_t axis = 0; axis < 3; ++axis) g.filter[axis] = weights.len[axis + 2];
+  for (std::size_t axis = missing; axis < 3; ++axis) {
+    g.pad_lo[axis] = op.conv.pad_lo[axis - missing];
+    g.stride[axis] = op.conv.stride[axis - missing];
+    g.dilation[axis] = op.conv.dilation[axis - missing];
+  }
+  g.groups = op.conv.groups;
+  g.group_inputs = g.input.len[1] / g.groups;
+  g.group_outputs = g.output.len[1] / g.groups;
+  g.weight_stride = weights.stride;
+  return g;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "plan/problem.hpp"
+
+namespace fuseplan::cpu {
+
+/// A tensor as every kernel sees it: five axes N, C, D, H, W, missing spatial ones of length 1 in
+/// front (a 2-D image has D = 1). Strides in elements.
+struct View {
+  std::array<std::int64_t, 5> len{1, 1, 1, 1, 1};
+  std::array<std::int64_t, 5> stride{0, 0, 0, 0, 0};
+  std::int64_t pixels() const { return len[2] * len[3] * len[4]; }
+};
+View view_of(const Tensor& tensor);
+
+/// The same for an operand that is broadcast over `full`: stride 0 along axes where its length is 1
+/// and full's is not.
+View broadcast_view(const Tensor& operand, const Tensor& full);
+
+/// Whether lane `axis` of the view is contiguous in memory.
+inline bool contiguous_along(const View& view, int axis) {
+  return view.stride[axis] == 1 || view.len[axis] == 1;
+}
+
+/// A convolution over three spatial axes D, H, W; entry 0 of the arrays is D.
+struct ConvGeometry {
+  View input, output;  ///< channels are those of all groups
+  std::array<std::int64_t, 3> filter{1, 1, 1}, pad_lo{0, 0, 0}, stride{1, 1, 1}, dilation{1, 1, 1};
+  std::int64_t groups = 1;
+  std::int64_t group_inputs = 0, group_outputs = 0;  ///< channels of one group
+  std::array<std::int64_t, 5> weight_stride{};       ///< K, C/groups, D, H, W, in elements
+  double flops() const;                              ///< 2 * multiply-adds, taps on padding counted
+};
+ConvGeometry geometry_of(const Problem& problem);  ///< the problem's first op is a convolution
+
+}  // namespace fuseplan::cpu

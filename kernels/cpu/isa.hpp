@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace fuseplan::cpu {
+
+/// Instruction sets kernels are written for, each containing the ones before it.
+///   portable  what the compiler emits for the baseline of the build
+///   avx2      AVX2 + FMA + F16C
+///   avx512    AVX-512 F, BW, DQ, VL + FMA + F16C
+enum class Isa { portable, avx2, avx512 };
+
+const char* name_of(Isa isa);
+std::optional<Isa> parse_isa(std::string_view name);
+
+/// The highest set this CPU and operating system support. FUSEPLAN_MAX_ISA has no effect here; the
+/// cap is applied where a handle is made.
+Isa host_isa();
+
+/// Lanes of f32 in a vector: 1, 8, 16.
+constexpr int lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : isa == Isa::avx2 ? 8 : 1; }
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "base/memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace fuseplan {
+
+Buffer::Buffer(std::size_t bytes, const Allocator& allocator)
+    : bytes_(bytes), allocator_(allocator) {
+  if (bytes == 0) return;
+  const std::size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  require(padded >= bytes, Status::AllocFailed, "cannot allocate {} bytes", bytes);
+  if (allocator_.allocate == nullptr) {
+    raw_ = std::aligned_alloc(kAlignment, padded);
+  } else {
+    raw_ = allocator_.allocate(allocator_.context, padded + kAlignment);
+  }
+  require(raw_ != nullptr, Status::AllocFailed, "cannot allocate {} bytes", bytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(raw_);
+  data_ = reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+Buffer::~Buffer() {
+  if (raw_ == nullptr) return;
+  if (allocator_.allocate == nullptr) {
+    std::free(raw_);
+  } else if (allocator_.deallocate != nullptr) {
+    allocator_.deallocate(allocator_.context, raw_);
+  }
+}
+
+Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(raw_, other.raw_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(allocator_, other.allocator_);
+  return *this;
+}
+
+namespace {
+
+// Blocks are never moved while pieces of them are out, so the arena grows by whole blocks.
+struct Arena {
+  std::vector<Buffer> blocks;
+  std::size_t block = 0;  // the block being filled
+  std::size_t used = 0;   // bytes of it handed out
+};
+
+Arena& arena() {
+  thread_local Arena instance;
+  return instance;
+}
+
+}  // namespace
+
+Scratch::Scratch() : mark_block_(arena().block), mark_used_(arena().used) {}
+
+Scratch::~Scratch() {
+  arena().block = mark_block_;
+  arena().used = mark_used_;
+}
+
+void* Scratch::take(std::size_t bytes) {
+  Arena& a = arena();
+  bytes = (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  while (a.block < a.blocks.size() && a.blocks[a.block].bytes() - a.used < bytes) {
+    ++a.block;
+    a.used = 0;
+  }
+  if (a.block == a.blocks.size()) {
+    constexpr std::size_t kSmallest = std::size_t{256} << 10;
+    a.blocks.emplace_back(std::max(bytes, kSmallest));
+    a.used = 0;
+  }
+  void* piece = static_cast<std::byte*>(a.blocks[a.block].data()) + a.used;
+  a.used += bytes;
+  return piece;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <type_traits>
+
+namespace fuseplan {
+
+/// Runs task(0) ... task(count - 1), on up to `threads` threads, and returns when all are done.
+/// Which thread runs which task never changes a result: tasks write disjoint outputs.
+class Parallel {
+ public:
+  using Task = void (*)(void* argument, int index);
+  /// The caller's own loop: must call task(argument, i) once for each i in [0, count).
+  using Loop = void (*)(void* context, int count, Task task, void* argument);
+
+  /// `threads` 0: as many as the OpenMP runtime offers.
+  explicit Parallel(int threads = 0, Loop loop = nullptr, void* context = nullptr);
+
+  int threads() const { return threads_; }
+
+  template <typename F>
+  void operator()(int count, const F& task) const {
+    if (count <= 1 || threads_ == 1) {
+      for (int i = 0; i < count; ++i) task(i);
+      return;
+    }
+    run(
+        count, [](void* argument, int i) { (*static_cast<const F*>(argument))(i); },
+        const_cast<std::remove_const_t<F>*>(&task));
+  }
+
+ private:
+  void run(int count, Task task, void* argument) const;
+
+  int threads_;
+  Loop loop_;
+  void* context_;
+};
+
+/// [first, last) of part `index` when `total` items are split into `parts` nearly equal parts.
+struct Range {
+  long first, last;
+};
+constexpr Range split(long total, int parts, int index) {
+  return {total * index / parts, total * (index + 1) / parts};
+}
+
+}  // namespace fuseplan

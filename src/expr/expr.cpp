@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "expr/expr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "base/status.hpp"
+
+namespace fuseplan {
+namespace {
+
+constexpr FnInfo kFunctions[] = {
+#define FUSEPLAN_FUNCTION(name, arity, text, gpu, value) {Fn::name##_, arity, text, gpu},
+#include "expr/functions.def"
+#undef FUSEPLAN_FUNCTION
+};
+
+Rate rate_of_leaf(Leaf leaf) {
+  switch (leaf) {
+    case Leaf::constant:
+    case Leaf::scalar:
+      return Rate::uniform;
+    case Leaf::channel:
+      return Rate::channel;
+    default:
+      return Rate::element;
+  }
+}
+
+}  // namespace
+
+const FnInfo& info_of(Fn fn) { return kFunctions[static_cast<std::size_t>(fn)]; }
+int function_count() { return static_cast<int>(std::size(kFunctions)); }
+
+Ref Graph::push(const Node& node) {
+  const int arity = node.leaf == Leaf::none ? info_of(node.fn).arity : 0;
+  for (int i = 0; i < 3; ++i) {
+    const Ref arg = node.args[static_cast<std::size_t>(i)];
+    require(i < arity ? (arg >= 0 && arg < size()) : arg == kNoRef, Status::InternalError,
+            "expression node {}: argument {} is {}", size(), i, arg);
+  }
+  nodes_.push_back(node);
+  return size() - 1;
+}
+
+std::vector<Rate> rates_of(const Graph& graph) {
+  std::vector<Rate> rates;
+  for (Ref ref = 0; ref < graph.size(); ++ref) {
+    const Node& node = graph[ref];
+    Rate rate = Rate::uniform;
+    if (node.leaf != Leaf::none) rate = rate_of_leaf(node.leaf);
+    for (Ref arg : node.args)
+      if (arg != kNoRef) rate = std::max(rate, rates[static_cast<std::size_t>(arg)]);
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+Expr compact(const Expr& expr) {
+  std::vector<Ref> renumbered(static_cast<std::size_t>(expr.graph.size()), kNoRef);
+  std::vector<bool> needed(renumbered.size(), false);
+  for (Ref root : expr.roots) needed[static_cast<std::size_t>(root)] = true;
+  for (Ref ref = expr.graph.size() - 1; ref >= 0; --ref) {
+    if (!needed[static_cast<std::size_t>(ref)]) continue;
+    for (Ref arg : expr.graph[ref].args)
+      if (arg != kNoRef) needed[static_cast<std::size_t>(arg)] = true;
+  }
+  Expr result;
+  for (Ref ref = 0; ref < expr.graph.size(); ++ref) {
+    if (!needed[static_cast<std::size_t>(ref)]) continue;
+    Node node = expr.graph[ref];
+    for (Ref& arg : node.args)
+      if (arg != kNoRef) arg = renumbered[static_cast<std::size_t>(arg)];
+    renumbered[static_cast<std::size_t>(ref)] = result.graph.push(node);
+  }
+  for (Ref root : expr.roots) result.roots.push_back(renumbered[static_cast<std::size_t>(root)]);
+  return result;
+}
+
+std::string to_text(const Expr& expr) {
+  const auto node_text = [&](const auto& self, Ref ref) -> std::string {
+    const Node& node = expr.graph[ref];
+    switch (node.leaf) {
+      case Leaf::constant:
+        return fmt::format("{}", node.value);
+      case Leaf::input:
+        return "x";
+      case Leaf::previous:
+        return "y";
+      case Leaf::scalar:
+        return fmt::format("s{}", node.index);
+      case Leaf::channel:
+        return fmt::format("c{}", node.index);
+      case Leaf::element:
+        return fmt::format("e{}", node.index);
+      case Leaf::none:
+        break;
+    }
+    std::string text = info_of(node.fn).text;
+    char separator = '(';
+    for (Ref arg : node.args) {
+      if (arg == kNoRef) continue;
+      text += separator + self(self, arg);
+      separator = ',';
+    }
+    return text + ")";
+  };
+  std::string text;
+  for (Ref root : expr.roots) text += (text.empty() ? "" : "; ") + node_text(node_text, root);
+  return text;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "expr/expr.hpp"
+
+namespace fuseplan {
+
+// The readers of an expression that need no device. The vector machine code reader is
+// kernels/cpu/emit; printing for people is to_text in expr.hpp.
+
+/// Values of leaves for one element.
+struct LeafValues {
+  double input = 0, previous = 0;
+  std::span<const double> scalars, channels, elements;
+};
+
+/// All roots, evaluated in double.
+std::vector<double> evaluate(const Expr& expr, const LeafValues& leaves);
+
+/// The roots as GPU source: one `const float t<i> = ...;` line per function node. `leaf` names the
+/// leaves in that source, `assign` turns root number and its name into the final statement.
+std::string gpu_source(const Expr& expr, const std::function<std::string(const Node&)>& leaf,
+                       const std::function<std::string(std::size_t, const std::string&)>& assign);
+
+/// d root / d leaf for the only root of `expr`, as an expression over the same leaves. Where a
+/// derivative does not exist it is the one of the side that select, min or max did not take:
+/// relu'(0) = 0, abs'(0) = 0.
+Expr differentiate(const Expr& expr, Leaf leaf, int index = 0);
+
+}  // namespace fuseplan

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "plan/conv.hpp"
+#include "plan/tensor.hpp"
+
+namespace fuseplan {
+
+enum class Activation : int {
+#define FUSEPLAN_ACTIVATION(name, value, text) name = value,
+#include "plan/activations.def"
+#undef FUSEPLAN_ACTIVATION
+};
+struct ActivationInfo {
+  Activation mode;
+  const char* text;
+};
+std::span<const ActivationInfo> all_activations();
+const char* name_of(Activation mode);
+std::optional<Activation> parse_activation(std::string_view text);
+
+enum class NormMode : int { per_activation = 0, spatial = 1 };
+
+// The operations a plan is made of. Each holds what is fixed when it is appended; pointers and
+// scalars come with every Execute.
+struct ConvOp {
+  Conv conv;
+  Tensor weights;
+  bool operator==(const ConvOp&) const = default;
+};
+struct BiasOp {  ///< y = x + bias[k]; the tensor is 1 x C x 1...
+  Tensor bias;
+  bool operator==(const BiasOp&) const = default;
+};
+struct NormOp {  ///< batch normalisation, inference: scale * (x - mean) / sqrt(var + eps) + bias
+  NormMode mode;
+  Tensor params;  ///< 1 x C x 1... (spatial) or 1 x C x [D x] H x W (per activation)
+  bool operator==(const NormOp&) const = default;
+};
+struct ActivationOp {
+  Activation mode;
+  bool operator==(const ActivationOp&) const = default;
+};
+struct AddOp {  ///< y = x + scale * other; every length of `other` is 1 or x's
+  Tensor other;
+  bool operator==(const AddOp&) const = default;
+};
+struct ScaleShiftOp {  ///< y = scale[k] * x + shift[k]
+  Tensor params;       ///< 1 x C x 1...
+  bool operator==(const ScaleShiftOp&) const = default;
+};
+
+using OpBody = std::variant<ConvOp, BiasOp, NormOp, ActivationOp, AddOp, ScaleShiftOp>;
+
+/// Which of an op's blending scalars differ from their defaults (alpha 1, beta 0). Kernels are
+/// specialised for it, so that plans that do not blend pay nothing.
+struct Blend {
+  bool alpha = false;  ///< the op's result is multiplied by alpha
+  bool beta = false;   ///< last op only: beta * previous output is added
+  bool operator==(const Blend&) const = default;
+};
+
+struct Op {
+  OpBody body;
+  Blend blend;
+  bool operator==(const Op&) const = default;
+};
+
+/// "conv", "bias", "norm", "activation", "add", "scale_shift".
+const char* kind_of(const OpBody& body);
+
+/// Output of `op` over `input`: checks shapes and types. Throws Error(BadParm) with what was given
+/// and what was expected.
+Tensor op_output(const OpBody& op, const Tensor& input);
+
+}  // namespace fuseplan

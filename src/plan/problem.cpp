@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "plan/problem.hpp"
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace fuseplan {
+
+Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
+    : ops_(std::move(ops)), output_(std::move(output)) {
+  validate(input, "plan input");
+  values_.push_back(std::move(input));
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    const Op& op = ops_[i];
+    require(i == 0 || !std::holds_alternative<ConvOp>(op.body), Status::UnsupportedOp,
+            "op {} is a convolution; a plan can hold one, as its first op", i);
+    require(!op.blend.beta || i + 1 == ops_.size(), Status::BadParm,
+            "op {} ({}) blends the output with beta, but only the last op ({}) may", i,
+            kind_of(op.body), ops_.size() - 1);
+    values_.push_back(op_output(op.body, values_.back()));
+  }
+  if (output_.rank() == 0) output_ = values_.back();
+  validate(output_, "plan output");
+  require(output_.lens == values_.back().lens, Status::BadParm, "plan output is {}, expected {}",
+          dims_text(output_.lens), dims_text(values_.back().lens));
+}
+
+const ConvOp* Problem::conv() const {
+  return ops_.empty() ? nullptr : std::get_if<ConvOp>(&ops_.front().body);
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The one-line text form of a Problem: written by to_text, read by parse_problem.
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "plan/problem.hpp"
+
+namespace fuseplan {
+namespace {
+
+struct BodyText {
+  std::string operator()(const ConvOp& op) const {
+    std::string text = fmt::format("{},pad={},stride={},dilation={},groups={}", to_text(op.weights),
+                                   dims_text(op.conv.pad_lo), dims_text(op.conv.stride),
+                                   dims_text(op.conv.dilation), op.conv.groups);
+    if (op.conv.pad_hi != op.conv.pad_lo) text += ",pad_hi=" + dims_text(op.conv.pad_hi);
+    if (op.conv.strict) text += ",strict";
+    if (op.conv.deterministic) text += ",deterministic";
+    return text;
+  }
+  std::string operator()(const BiasOp& op) const { return to_text(op.bias); }
+  std::string operator()(const NormOp& op) const {
+    return fmt::format("{},{}", op.mode == NormMode::spatial ? "spatial" : "per_activation",
+                       to_text(op.params));
+  }
+  std::string operator()(const ActivationOp& op) const { return name_of(op.mode); }
+  std::string operator()(const AddOp& op) const { return to_text(op.other); }
+  std::string operator()(const ScaleShiftOp& op) const { return to_text(op.params); }
+};
+
+// Arguments of one op, split at commas; strided tensors hold commas of their own after ":s".
+std::vector<std::string_view> split_arguments(std::string_view text) {
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    std::size_t end = text.find(',');
+    const std::size_t strides = text.find(":s");
+    if (strides < end)
+      while (end != text.npos && end + 1 < text.size() && text[end + 1] >= '0' &&
+             text[end + 1] <= '9')
+        end = text.find(',', end + 1);
+    pieces.push_back(text.substr(0, end));
+    text = end == text.npos ? std::string_view() : text.substr(end + 1);
+  }
+  return pieces;
+}
+
+bool take_flag(std::vector<std::string_view>& pieces, std::string_view flag) {
+  return std::erase(pieces, flag) > 0;
+}
+
+std::string_view take_value(std::vector<std::string_view>& pieces, std::string_view key) {
+  for (auto it = pieces.begin(); it != pieces.end(); ++it) {
+    if (!it->starts_with(key) || it->size() <= key.size() || (*it)[key.size()] != '=') continue;
+    const std::string_view value = it->substr(key.size() + 1);
+    pieces.erase(it);
+    return value;
+  }
+  return {};
+}
+
+std::int64_t parse_number(std::string_view text) {
+  const Dims dims = parse_dims(text);
+  require(dims.size() == 1, Status::InvalidValue, "expected one number, got \"{}\"", text);
+  return dims[0];
+}
+
+ConvOp parse_conv(std::vector<std::string_view>& pieces) {
+  ConvOp op{{}, parse_tensor(pieces.empty() ? std::string_view() : pieces.front())};
+  pieces.erase(pieces.begin());
+  const std::size_t axes = static_cast<std::size_t>(std::max(0, op.weights.spatial()));
+  const auto dims = [&](std::string_view key, Dims fallback) {
+    const std::string_view value = take_value(pieces, key);
+    return value.empty() ? fallback : parse_dims(value);
+  };
+  op.conv.pad_lo = dims("pad", Dims(axes, 0));
+  op.conv.pad_hi = dims("pad_hi", op.conv.pad_lo);
+  op.conv.stride = dims("stride", Dims(axes, 1));
+  op.conv.dilation = dims("dilation", Dims(axes, 1));
+  const std::string_view groups = take_value(pieces, "groups");
+  if (!groups.empty()) op.conv.groups = parse_number(groups);
+  op.conv.strict = take_flag(pieces, "strict");
+  op.conv.deterministic = take_flag(pieces, "deterministic");
+  return op;
+}
+
+std::string_view take_first(std::vector<std::string_view>& pieces, std::string_view expected) {
+  require(!pieces.empty(), Status::InvalidValue, "missing {}", expected);
+  const std::string_view first = pieces.front();
+  pieces.erase(pieces.begin());
+  return first;
+}
+
+OpBody parse_body(std::string_view kind, std::vector<std::string_view>& pieces) {
+  if (kind == "conv") {
+    require(!pieces.empty(), Status::InvalidValue, "conv needs its weights tensor first");
+    return parse_conv(pieces);
+  }
+  if (kind == "bias") return BiasOp{parse_tensor(take_first(pieces, "the bias tensor"))};
+  if (kind == "add") return AddOp{parse_tensor(take_first(pieces, "the added tensor"))};
+  if (kind == "scale_shift")
+    return ScaleShiftOp{parse_tensor(take_first(pieces, "the scale and shift tensor"))};
+  if (kind == "activation") {
+    const std::string_view name = take_first(pieces, "the activation's name");
+    const auto mode = parse_activation(name);
+    require(mode.has_value(), Status::InvalidValue, "\"{}\" is no activation", name);
+    return ActivationOp{*mode};
+  }
+  require(kind == "norm", Status::InvalidValue,
+          "\"{}\" is no op; expected conv, bias, norm, activation, add or scale_shift", kind);
+  const std::string_view mode = take_first(pieces, "spatial or per_activation");
+  require(mode == "spatial" || mode == "per_activation", Status::InvalidValue,
+          "\"{}\" is neither spatial nor per_activation", mode);
+  return NormOp{mode == "spatial" ? NormMode::spatial : NormMode::per_activation,
+                parse_tensor(take_first(pieces, "the parameters' tensor"))};
+}
+
+Op parse_op(std::string_view text) {
+  const std::size_t open = text.find('(');
+  require(open != text.npos && text.ends_with(')'), Status::InvalidValue,
+          "expected an op such as activation(relu), got \"{}\"", text);
+  auto pieces = split_arguments(text.substr(open + 1, text.size() - open - 2));
+  Op op;
+  op.blend.alpha = take_flag(pieces, "alpha");
+  op.blend.beta = take_flag(pieces, "beta");
+  op.body = parse_body(text.substr(0, open), pieces);
+  require(pieces.empty(), Status::InvalidValue, "\"{}\" of \"{}\" is not understood",
+          pieces.empty() ? std::string_view() : pieces.front(), text);
+  return op;
+}
+
+}  // namespace
+
+std::string to_text(const Problem& problem) {
+  std::string text = to_text(problem.input());
+  for (const Op& op : problem.ops()) {
+    text += fmt::format(";{}({}{}{})", kind_of(op.body), std::visit(BodyText{}, op.body),
+                        op.blend.alpha ? ",alpha" : "", op.blend.beta ? ",beta" : "");
+  }
+  return text + "->" + to_text(problem.output());
+}
+
+Problem parse_problem(std::string_view text) {
+  Tensor output;
+  const std::size_t arrow = text.rfind("->");
+  if (arrow != text.npos) {
+    output = parse_tensor(text.substr(arrow + 2));
+    text = text.substr(0, arrow);
+  }
+  std::size_t end = text.find(';');
+  Tensor input = parse_tensor(text.substr(0, end));
+  std::vector<Op> ops;
+  while (end != text.npos) {
+    text = text.substr(end + 1);
+    end = text.find(';');
+    ops.push_back(parse_op(text.substr(0, end)));
+  }
+  return Problem(std::move(input), std::move(ops), std::move(output));
+}
+
+}  // namespace fuseplan

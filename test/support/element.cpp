@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "support/element.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace fuseplan::test {
+namespace {
+
+/// A binary format: `precision` significand bits including the hidden one, least normal exponent
+/// (of a significand in [1, 2)), and exponent bias. f32 is converted by the processor.
+struct Format {
+  Element type;
+  const char* name;
+  std::size_t bytes;
+  int precision, min_exponent, bias;
+};
+constexpr Format kFormats[] = {
+    {Element::f16, "f16", 2, 11, -14, 15},
+    {Element::f32, "f32", 4, 24, -126, 127},
+    {Element::bf16, "bf16", 2, 8, -126, 127},
+};
+
+const Format& format_of(Element type) {
+  for (const Format& format : kFormats)
+    if (format.type == type) return format;
+  throw std::invalid_argument("not a storage type of the tests");
+}
+
+int sign_shift(const Format& format) { return static_cast<int>(format.bytes) * 8 - 1; }
+std::uint32_t infinity_bits(const Format& format) {
+  return static_cast<std::uint32_t>(2 * format.bias + 1) << (format.precision - 1);
+}
+
+}  // namespace
+
+std::size_t size_of(Element type) { return format_of(type).bytes; }
+const char* name_of(Element type) { return format_of(type).name; }
+
+std::uint32_t encode(Element type, double value) {
+  if (type == Element::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const Format& format = format_of(type);
+  const std::uint32_t sign = std::signbit(value) ? 1u << sign_shift(format) : 0u;
+  const std::uint32_t infinity = infinity_bits(format);
+  if (std::isnan(value)) return sign | infinity | 1u << (format.precision - 2);
+  if (std::isinf(value)) return sign | infinity;
+  if (value == 0) return sign;
+
+  // In units of the last place of its binade (or of the subnormals), the value is an integer once
+  // rounded; rounding up to 2^precision lands on the first pattern of the next binade by itself.
+  const int exponent = std::max(std::ilogb(value), format.min_exponent);
+  const double units = std::nearbyint(std::ldexp(std::fabs(value), format.precision - 1 - exponent));
+  const double pattern = std::ldexp(exponent - format.min_exponent, format.precision - 1) + units;
+  return sign | static_cast<std::uint32_t>(std::min<double>(pattern, infinity));
+}
+
+double decode(Element type, std::uint32_t bits) {
+  if (type == Element::f32) return std::bit_cast<float>(bits);
+  const Format& format = format_of(type);
+  const std::uint32_t infinity = infinity_bits(format);
+  const std::uint32_t magnitude = bits & ((1u << sign_shift(format)) - 1);
+  const double sign = (bits >> sign_shift(format)) & 1u ? -1.0 : 1.0;
+  if (magnitude > infinity) return std::numeric_limits<double>::quiet_NaN();
+  if (magnitude == infinity) return sign * std::numeric_limits<double>::infinity();
+
+  const int field = static_cast<int>(magnitude >> (format.precision - 1));
+  const std::uint32_t fraction = magnitude & ((1u << (format.precision - 1)) - 1);
+  const double hidden = field > 0 ? std::ldexp(1.0, format.precision - 1) : 0.0;
+  const int exponent = std::max(field, 1) - format.bias;
+  return sign * std::ldexp(hidden + fraction, exponent - (format.precision - 1));
+}
+
+}  // namespace fuseplan::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fuseplan::test {
+
+/// Storage types of the tests' tensors; values equal fuseplanDataType_t, so a cast converts.
+enum class Element : int { f16 = 0, f32 = 1, bf16 = 5 };
+
+std::size_t size_of(Element type);
+const char* name_of(Element type);
+
+// The 16-bit conversions compute with the value (ilogb, ldexp, nearbyint) where the library shifts
+// bits, so that an error in one cannot hide in the other. Rounding is to nearest even; overflow gives infinity.
+
+/// Bit pattern of the value of `type` nearest to `value`.
+std::uint32_t encode(Element type, double value);
+double decode(Element type, std::uint32_t bits);
+
+/// `value` as it reads back after a store.
+inline double stored(Element type, double value) { return decode(type, encode(type, value)); }
+
+}  // namespace fuseplan::test

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "support/random.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "support/tensor.hpp"
+
+namespace fuseplan::test {
+
+std::uint64_t test_seed() {
+  static const std::uint64_t seed = [] {
+    const char* text = std::getenv("FUSEPLAN_TEST_SEED");
+    const std::uint64_t value = text != nullptr ? std::strtoull(text, nullptr, 0) : 20181120;
+    fmt::print(stderr, "FUSEPLAN_TEST_SEED={}\n", value);
+    return value;
+  }();
+  return seed;
+}
+
+Random::Random(std::uint64_t seed, std::uint64_t stream)
+    : engine_(seed + stream * 0x9e3779b97f4a7c15u) {}
+
+double Random::uniform(double low, double high) {
+  return low + (high - low) * std::ldexp(static_cast<double>(engine_() >> 11), -53);
+}
+
+std::int64_t Random::between(std::int64_t low, std::int64_t high) {
+  const auto range = static_cast<std::uint64_t>(high - low) + 1;
+  return low + static_cast<std::int64_t>(engine_() % range);
+}
+
+void Random::fill(HostTensor& tensor, double low, double high) {
+  Dims index(tensor.dims().size(), 0);
+  do tensor.set(index, uniform(low, high));
+  while (advance(index, tensor.dims()));
+}
+
+}  // namespace fuseplan::test

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "support/tensor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace fuseplan::test {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kGuard = 256;  // bytes on either side: more than the widest vector store
+// The 16-bit word 0xffa5 is a NaN as f16 and as bf16, and two of them are one as f32; as bf16 and
+// f32 it signals, so that even a copy through arithmetic changes it.
+constexpr unsigned char kCanary[2] = {0xa5, 0xff};
+
+}  // namespace
+
+std::int64_t element_count(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::string to_text(const Dims& dims) { return fmt::format("{}", fmt::join(dims, "x")); }
+
+bool advance(Dims& index, const Dims& dims) {
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    if (++index[axis] < dims[axis]) return true;
+    index[axis] = 0;
+  }
+  return false;
+}
+
+Dims strides_in_order(const Dims& dims, const Dims& order, Random* padding) {
+  Dims strides(dims.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[i]);
+    strides[axis] = stride;
+    stride *= dims[axis];
+    if (padding != nullptr) stride += padding->between(1, 3);
+  }
+  return strides;
+}
+
+Dims channels_first(const Dims& dims) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  return strides_in_order(dims, order);
+}
+
+Dims channels_last(const Dims& dims) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return strides_in_order(dims, order);
+}
+
+Dims padded(const Dims& dims, Random& random) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  return strides_in_order(dims, order, &random);
+}
+
+Dims permuted(const Dims& dims, Random& random) {
+  Dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<std::size_t>(random.between(0, i - 1))]);
+  return strides_in_order(dims, order, &random);
+}
+
+HostTensor::HostTensor(Element type, Dims dims, Dims strides, int misalign)
+    : type_(type), dims_(std::move(dims)), strides_(std::move(strides)), misalign_(misalign) {
+  if (dims_.size() != strides_.size() || element_count(dims_) <= 0)
+    throw std::invalid_argument("a test tensor needs positive lengths and a stride for each");
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < dims_.size(); ++axis) last += (dims_[axis] - 1) * strides_[axis];
+  bytes_ = static_cast<std::size_t>(last + 1) * size_of(type_);
+  allocate();
+}
+
+void HostTensor::allocate() {
+  storage_.resize(bytes_ + 2 * kGuard + 2 * kAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + kGuard;
+  start_ = kGuard + (kAlignment - address % kAlignment) % kAlignment +
+           static_cast<std::size_t>(misalign_) * size_of(type_) % kAlignment;
+  for (std::size_t i = 0; i < storage_.size(); ++i) storage_[i] = kCanary[(i + start_) % 2];
+}
+
+HostTensor::HostTensor(const HostTensor& other)
+    : type_(other.type_),
+      dims_(other.dims_),
+      strides_(other.strides_),
+      misalign_(other.misalign_),
+      bytes_(other.bytes_) {
+  allocate();
+  std::memcpy(data(), other.data(), bytes_);
+}
+
+HostTensor& HostTensor::operator=(const HostTensor& other) {
+  return *this = HostTensor(other);
+}
+
+std::int64_t HostTensor::offset(const Dims& index) const {
+  return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});
+}
+
+double HostTensor::get_at(std::int64_t offset) const {
+  const std::size_t size = size_of(type_);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, storage_.data() + start_ + static_cast<std::size_t>(offset) * size, size);
+  return decode(type_, bits);
+}
+
+void HostTensor::set_at(std::int64_t offset, double value) {
+  const std::size_t size = size_of(type_);
+  const std::uint32_t bits = encode(type_, value);
+  std::memcpy(storage_.data() + start_ + static_cast<std::size_t>(offset) * size, &bits, size);
+}
+
+void HostTensor::fill(double value) {
+  Dims index(dims_.size(), 0);
+  do set(index, value);
+  while (advance(index, dims_));
+}
+
+std::vector<double> HostTensor::values() const {
+  std::vector<double> result;
+  result.reserve(static_cast<std::size_t>(elements()));
+  Dims index(dims_.size(), 0);
+  do result.push_back(get(index));
+  while (advance(index, dims_));
+  return result;
+}
+
+void HostTensor::set_values(std::span<const double> values) {
+  if (static_cast<std::int64_t>(values.size()) != elements())
+    throw std::invalid_argument(fmt::format("{} values for a {} tensor", values.size(), to_text(dims_)));
+  std::size_t next = 0;
+  Dims index(dims_.size(), 0);
+  do set(index, values[next++]);
+  while (advance(index, dims_));
+}
+
+std::string HostTensor::damage() const {
+  std::vector<bool> owned(storage_.size());
+  Dims index(dims_.size(), 0);
+  do {
+    const std::size_t first = start_ + static_cast<std::size_t>(offset(index)) * size_of(type_);
+    for (std::size_t i = 0; i < size_of(type_); ++i) owned[first + i] = true;
+  } while (advance(index, dims_));
+  for (std::size_t i = 0; i < storage_.size(); ++i) {
+    if (owned[i] || storage_[i] == kCanary[(i + start_) % 2]) continue;
+    const auto at = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(start_);
+    return fmt::format("byte {} of a {} tensor ({} strides {}, {} bytes) was overwritten", at,
+                       name_of(type_), to_text(dims_), to_text(strides_), bytes_);
+  }
+  return {};
+}
+
+}  // namespace fuseplan::test
