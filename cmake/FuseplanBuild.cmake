@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Compile options shared by every target, and the function that declares a stage of the library.
+# Compile options shared by every target, and where built things go.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -10,6 +10,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+# Installed programs find libfuseplan relative to themselves; build trees keep their absolute paths.
+file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set(CMAKE_INSTALL_RPATH $ORIGIN/${bin_to_lib})
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
@@ -35,18 +38,3 @@ if(FUSEPLAN_SANITIZE)
   add_compile_options(-fsanitize=${FUSEPLAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FUSEPLAN_SANITIZE})
 endif()
-
-# fuseplan_stage(<name> [DEPENDS <stage or library>...] [PRIVATE <library>...])
-# Every *.cpp of the calling directory becomes part of libfuseplan. A stage links the ones before it.
-function(fuseplan_stage name)
-  cmake_parse_arguments(arg "RECURSE" "" "DEPENDS;PRIVATE" ${ARGN})
-  if(arg_RECURSE)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  else()
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  endif()
-  add_library(fuseplan_${name} STATIC ${sources})
-  set_target_properties(fuseplan_${name} PROPERTIES LINKER_LANGUAGE CXX)
-  target_link_libraries(fuseplan_${name} PUBLIC fuseplan_flags ${arg_DEPENDS} PRIVATE ${arg_PRIVATE})
-  set_property(GLOBAL APPEND PROPERTY FUSEPLAN_STAGES fuseplan_${name})
-endfunction()

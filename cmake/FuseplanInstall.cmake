@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where: header, library, driver, and what find_package and pkg-config read.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
+
+install(TARGETS fuseplan EXPORT fuseplanTargets)
+if(TARGET fuseplan-driver)
+  install(TARGETS fuseplan-driver)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fuseplan TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(EXPORT fuseplanTargets NAMESPACE fuseplan:: DESTINATION ${package_dir})
+
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/fuseplanConfig.cmake.in ${PROJECT_BINARY_DIR}/fuseplanConfig.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/fuseplanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/fuseplanConfig.cmake
+              ${PROJECT_BINARY_DIR}/fuseplanConfigVersion.cmake DESTINATION ${package_dir})
+
+set(pc_requires "sqlite3 libsodium libxxhash libzstd")
+set(pc_libs "-lgomp -lstdc++ -lm -pthread -ldl")
+file(RELATIVE_PATH FUSEPLAN_PC_PREFIX
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+# A shared libfuseplan brings its libraries along; a static one needs them named, --static or not.
+if(BUILD_SHARED_LIBS)
+  set(FUSEPLAN_PC_REQUIRES_PRIVATE ${pc_requires})
+  set(FUSEPLAN_PC_LIBS_PRIVATE ${pc_libs})
+else()
+  set(FUSEPLAN_PC_REQUIRES ${pc_requires})
+  set(FUSEPLAN_PC_LIBS ${pc_libs})
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/fuseplan.pc.in ${PROJECT_BINARY_DIR}/fuseplan.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fuseplan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
