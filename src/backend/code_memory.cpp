@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "backend/code_memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/status.hpp"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U  // Linux 6.3
+#endif
+
+namespace fuseplan {
+namespace {
+
+void* map_and_protect(std::span<const std::byte> code, std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::memcpy(memory, code.data(), code.size());
+  if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0) return memory;
+  munmap(memory, bytes);
+  return nullptr;
+}
+
+int open_memory_file() {
+  const int file = memfd_create("fuseplan", MFD_CLOEXEC | MFD_EXEC);
+  // Kernels before 6.3 do not know MFD_EXEC and answer EINVAL.
+  return file >= 0 || errno != EINVAL ? file : memfd_create("fuseplan", MFD_CLOEXEC);
+}
+
+void* map_memory_file(std::span<const std::byte> code, std::size_t bytes) {
+  const int file = open_memory_file();
+  if (file < 0) return nullptr;
+  void* result = nullptr;
+  if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+    void* writable = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (writable != MAP_FAILED) {
+      std::memcpy(writable, code.data(), code.size());
+      munmap(writable, bytes);
+      result = mmap(nullptr, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+      if (result == MAP_FAILED) result = nullptr;
+    }
+  }
+  close(file);
+  return result;
+}
+
+}  // namespace
+
+CodeMemory::CodeMemory(std::span<const std::byte> code) {
+  if (code.empty()) return;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  bytes_ = (code.size() + page - 1) / page * page;
+  memory_ = map_and_protect(code, bytes_);
+  if (memory_ == nullptr) memory_ = map_memory_file(code, bytes_);
+  require(memory_ != nullptr, Status::UnsupportedOp,
+          "this system allows no generated code: neither mprotect(PROT_EXEC) nor an executable "
+          "memory file ({})",
+          std::strerror(errno));
+}
+
+CodeMemory::~CodeMemory() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+}  // namespace fuseplan

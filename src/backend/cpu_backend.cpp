@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "backend/backend.hpp"
+#include "backend/code_memory.hpp"
+#include "backend/elf_object.hpp"
+#include "base/status.hpp"
+
+namespace fuseplan {
+namespace {
+
+/// Counts every change of the code generators that is not visible in a key otherwise.
+constexpr int kCodegenVersion = 1;
+
+class CpuExecutable final : public Executable {
+ public:
+  CpuExecutable(const Kernel& kernel, const ElfCode& elf) : code_(elf.text) {
+    std::vector<const void*> entries;
+    for (const ElfCode::Symbol& symbol : elf.symbols)
+      entries.push_back(code_.data() + symbol.offset);
+    program_ = kernel.cpu->bind(entries);
+  }
+
+  void launch(const Launch& launch) const override {
+    program_->run({launch.input, launch.output, launch.weights, launch.channels, launch.elements,
+                   launch.scalars, launch.parallel});
+  }
+  std::size_t prepared_bytes() const override { return program_->prepared_bytes(); }
+  std::string weight_format() const override { return program_->weight_format(); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    program_->prepare(raw, prepared, parallel);
+  }
+
+ private:
+  CodeMemory code_;
+  std::unique_ptr<cpu::Program> program_;
+};
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "CPU";
+}
+
+class CpuBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  int device_count() const override { return 1; }
+  Traits traits(int) const override { return {"cpu", cpu::host_isa()}; }
+  std::string device_name(int) const override {
+    static const std::string name = processor_name();
+    return name;
+  }
+  std::string toolchain_id() const override {
+    return fmt::format("xbyak;codegen={};abi=sysv-x86_64;page={}", kCodegenVersion,
+                       sysconf(_SC_PAGESIZE));
+  }
+
+  Binary compile(const Kernel& kernel, const Traits&) const override {
+    return write_elf(kernel.cpu->emit());
+  }
+
+  std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary,
+                                         int) const override {
+    return std::make_shared<CpuExecutable>(kernel, read_elf(binary));
+  }
+
+  void* allocate(int, std::size_t bytes) const override {
+    constexpr std::size_t kAlignment = 64;
+    void* memory =
+        std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    require(memory != nullptr, Status::AllocFailed, "cannot allocate {} bytes", bytes);
+    return memory;
+  }
+  void free(int, void* memory) const override { std::free(memory); }
+  void copy(int, void* to, const void* from, std::size_t bytes, Direction, void*) const override {
+    std::memcpy(to, from, bytes);
+  }
+  void synchronize(int, void*) const override {}
+};
+
+}  // namespace
+
+const Backend& backend_cpu() {
+  static const CpuBackend backend;
+  return backend;
+}
+
+}  // namespace fuseplan

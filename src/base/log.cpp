@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "base/log.hpp"
+
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <mutex>
+
+#include "base/environment.hpp"
+
+namespace fuseplan {
+namespace {
+
+void write_to_stderr(void*, LogLevel, const char* line) { std::fprintf(stderr, "%s\n", line); }
+
+struct Logger {
+  std::mutex mutex;
+  LogSink sink = nullptr;
+  void* context = nullptr;
+  LogSink default_sink = nullptr;
+  std::atomic<int> level{static_cast<int>(LogLevel::warning)};
+
+  Logger() {
+    const auto text = environment("FUSEPLAN_LOG_LEVEL");
+    int number = 0;
+    if (!text ||
+        std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{})
+      return;
+    level = number;
+    default_sink = write_to_stderr;
+  }
+};
+
+// Leaked: messages may come from destructors that run after main.
+Logger& logger() {
+  static Logger& instance = *new Logger;
+  return instance;
+}
+
+}  // namespace
+
+void set_log_sink(LogSink sink, void* context) {
+  const std::lock_guard lock(logger().mutex);
+  logger().sink = sink;
+  logger().context = context;
+}
+
+void set_log_level(LogLevel level) { logger().level = static_cast<int>(level); }
+
+bool log_enabled(LogLevel level) {
+  return static_cast<int>(level) <= logger().level.load(std::memory_order_relaxed);
+}
+
+void log_line(LogLevel level, std::string_view category, std::string_view text) noexcept try {
+  const std::string line = fmt::format("fuseplan_{},{}", category, text);
+  const std::lock_guard lock(logger().mutex);
+  if (logger().sink != nullptr) {
+    logger().sink(logger().context, level, line.c_str());
+  } else if (logger().default_sink != nullptr) {
+    logger().default_sink(nullptr, level, line.c_str());
+  }
+} catch (...) {
+  // A message that cannot be delivered must not become a failure of what it reports on.
+}
+
+}  // namespace fuseplan

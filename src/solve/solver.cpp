@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "solve/solver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fuseplan {
+namespace {
+
+struct RejectionInfo {
+  RejectCode code;
+  const char* name;
+  const char* sentence;
+};
+constexpr RejectionInfo kRejections[] = {
+#define FUSEPLAN_REJECTION(name, value, sentence) {RejectCode::name, #name, sentence},
+#include "solve/rejections.def"
+#undef FUSEPLAN_REJECTION
+};
+
+const RejectionInfo* find(RejectCode code) {
+  const auto* row = std::find_if(std::begin(kRejections), std::end(kRejections),
+                                 [&](const RejectionInfo& info) { return info.code == code; });
+  return row == std::end(kRejections) ? nullptr : row;
+}
+
+void apply_filter(const Solver& solver, const SolverFilter& filter, Verdict& verdict) {
+  verdict.need(filter.pinned.empty() || filter.pinned == solver.id(), RejectCode::SwitchedOff,
+               "solver", std::string(solver.id()), filter.pinned,
+               "the plan asks for one solver only");
+  verdict.need(std::find(filter.disabled.begin(), filter.disabled.end(), solver.id()) ==
+                   filter.disabled.end(),
+               RejectCode::SwitchedOff, "solver", "disabled", "enabled",
+               "an option switches it off");
+  verdict.need(
+      filter.algorithm < 0 || solver.algorithm() < 0 || solver.algorithm() == filter.algorithm,
+      RejectCode::SwitchedOff, "algorithm", std::to_string(solver.algorithm()),
+      std::to_string(filter.algorithm), "the plan asks for one algorithm only");
+}
+
+}  // namespace
+
+const char* name_of(RejectCode code) {
+  const RejectionInfo* row = find(code);
+  return row != nullptr ? row->name : "";
+}
+
+const char* sentence_of(RejectCode code) {
+  const RejectionInfo* row = find(code);
+  return row != nullptr ? row->sentence : "";
+}
+
+std::string Rejection::sentence() const {
+  std::string text = fmt::format("{}: {} is {}, expected {}", solver, field, got, need);
+  if (op >= 0) text += fmt::format(" (op {})", op);
+  if (!hint.empty()) text += "; " + hint;
+  return text;
+}
+
+std::string Traits::to_text() const { return fmt::format("{}:{}", backend, cpu::name_of(isa)); }
+
+void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string got,
+                   std::string need, std::string_view hint, int op) {
+  if (holds) return;
+  rejections_.push_back(
+      {code, solver_, op, std::string(field), std::move(got), std::move(need), std::string(hint)});
+}
+
+const Solver* find_solver(std::string_view id) {
+  for (const Solver* solver : all_solvers())
+    if (solver->id() == id) return solver;
+  return nullptr;
+}
+
+Selection select_solvers(const Question& question, const SolverFilter& filter) {
+  Selection selection;
+  for (const Solver* solver : all_solvers()) {
+    if (solver->backend() != question.traits.backend) continue;
+    Verdict verdict(solver->id());
+    apply_filter(*solver, filter, verdict);
+    if (verdict.accepted()) solver->accepts(question, verdict);
+    if (verdict.accepted()) {
+      selection.accepted.push_back(solver);
+    } else {
+      const auto& why = verdict.rejections();
+      selection.rejections.insert(selection.rejections.end(), why.begin(), why.end());
+    }
+  }
+  return selection;
+}
+
+}  // namespace fuseplan

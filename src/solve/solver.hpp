@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/program.hpp"
+#include "plan/problem.hpp"
+
+namespace fuseplan {
+
+enum class RejectCode : int {
+#define FUSEPLAN_REJECTION(name, value, sentence) name = value,
+#include "solve/rejections.def"
+#undef FUSEPLAN_REJECTION
+};
+const char* name_of(RejectCode code);
+const char* sentence_of(RejectCode code);
+
+/// One condition of one solver that a problem did not meet.
+struct Rejection {
+  RejectCode code{};
+  std::string solver;
+  int op = -1;  ///< index of the op it is about; -1: the plan as a whole
+  std::string field, got, need, hint;
+  std::string sentence() const;
+};
+
+/// What solvers and compilers may know of a device: enough to generate code for it without having
+/// it. Two devices with equal text take the same kernels.
+struct Traits {
+  std::string backend = "cpu";
+  cpu::Isa isa = cpu::Isa::portable;
+  std::string to_text() const;
+};
+
+/// What a solver is asked about.
+struct Question {
+  const Problem& problem;
+  const SplitChain& chain;
+  const Traits& traits;
+};
+
+/// A solver's answer: the conditions that were not met; none means yes.
+class Verdict {
+ public:
+  explicit Verdict(std::string_view solver) : solver_(solver) {}
+  /// States one condition. If it does not hold, it becomes a rejection.
+  void need(bool holds, RejectCode code, std::string_view field, std::string got, std::string need,
+            std::string_view hint = {}, int op = -1);
+  bool accepted() const { return rejections_.empty(); }
+  const std::vector<Rejection>& rejections() const { return rejections_; }
+
+ private:
+  std::string solver_;
+  std::vector<Rejection> rejections_;
+};
+
+/// A kernel ready to be compiled: where it came from and, for its backend, how to make it.
+struct Kernel {
+  std::string name;  ///< for people: profiles, dumps
+  std::shared_ptr<const cpu::Recipe> cpu;
+};
+
+/// One way to run problems as one kernel. Stateless; every function is pure. A new solver is a file
+/// that defines one and a row in solvers.def.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string_view id() const = 0;        ///< part of cache keys: never reused
+  virtual std::string_view sentence() const = 0;  ///< what it is, for the support table
+  virtual std::string_view backend() const = 0;
+  /// Number of MIOpen's convolution algorithm it counts as, or -1: no convolution.
+  virtual int algorithm() const = 0;
+
+  virtual void accepts(const Question& question, Verdict& verdict) const = 0;
+  /// The tuning space, as text; the first is the default. Never empty for an accepted problem.
+  virtual std::vector<std::string> configs(const Question& question) const = 0;
+  virtual Kernel build(const Question& question, std::string_view config) const = 0;
+  /// Problems, as text, that together show what it accepts; the matrix test, the support table and
+  /// the bench run them.
+  virtual std::vector<std::string> samples() const = 0;
+};
+
+/// Rows of solvers.def, best first.
+std::span<const Solver* const> all_solvers();
+const Solver* find_solver(std::string_view id);
+
+/// Which solvers may be tried: a pinned one, a list of names taken out, or an algorithm.
+struct SolverFilter {
+  std::string pinned;  ///< only this one; empty: any
+  std::vector<std::string> disabled;
+  int algorithm = -1;  ///< only convolution solvers of this algorithm; -1: any
+};
+
+struct Selection {
+  std::vector<const Solver*> accepted;  ///< best first
+  std::vector<Rejection> rejections;    ///< of all others on this backend
+};
+Selection select_solvers(const Question& question, const SolverFilter& filter);
+
+}  // namespace fuseplan
