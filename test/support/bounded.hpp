@@ -47,7 +47,8 @@ inline Bounded settle(double value, double error, bool determined = true) {
 
 inline Bounded operator+(Bounded a, Bounded b) {
   const double value = a.value + b.value;
-  const double error = a.error + b.error + kArithmetic * std::fabs(value) + (value != 0 ? kFlush : 0);
+  const double error =
+      a.error + b.error + kArithmetic * std::fabs(value) + (value != 0 ? kFlush : 0);
   return settle(value, error, a.determined() && b.determined());
 }
 
@@ -65,8 +66,8 @@ inline Bounded operator*(Bounded a, Bounded b) {
   return settle(value, error, a.determined() && b.determined() && !open);
 }
 
-/// f(x) for a monotone (or even, or piecewise monotone and 1-Lipschitz) f. `rounding` is relative to
-/// the result; 0 for functions that select or negate and never round.
+/// f(x) for a monotone (or even, or piecewise monotone and 1-Lipschitz) f. `rounding` is relative
+/// to the result; 0 for functions that select or negate and never round.
 template <typename F>
 Bounded apply(const F& f, Bounded x, double rounding) {
   const double value = f(x.value);
@@ -81,7 +82,8 @@ Bounded apply(const F& f, Bounded x, double rounding) {
       return {value, 0};
     } else {
       spread = std::max(std::fabs(low - value), std::fabs(high - value));
-      if (std::isnan(low) || std::isnan(high) || !std::isfinite(value)) return {value, kUndetermined};
+      if (std::isnan(low) || std::isnan(high) || !std::isfinite(value))
+        return {value, kUndetermined};
     }
   }
   const bool exact = rounding == 0 || (x.value == 0 && value == 0);

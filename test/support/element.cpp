@@ -52,7 +52,8 @@ std::uint32_t encode(Element type, double value) {
   // In units of the last place of its binade (or of the subnormals), the value is an integer once
   // rounded; rounding up to 2^precision lands on the first pattern of the next binade by itself.
   const int exponent = std::max(std::ilogb(value), format.min_exponent);
-  const double units = std::nearbyint(std::ldexp(std::fabs(value), format.precision - 1 - exponent));
+  const double units =
+      std::nearbyint(std::ldexp(std::fabs(value), format.precision - 1 - exponent));
   const double pattern = std::ldexp(exponent - format.min_exponent, format.precision - 1) + units;
   return sign | static_cast<std::uint32_t>(std::min<double>(pattern, infinity));
 }

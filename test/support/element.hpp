@@ -13,7 +13,8 @@ std::size_t size_of(Element type);
 const char* name_of(Element type);
 
 // The 16-bit conversions compute with the value (ilogb, ldexp, nearbyint) where the library shifts
-// bits, so that an error in one cannot hide in the other. Rounding is to nearest even; overflow gives infinity.
+// bits, so that an error in one cannot hide in the other. Rounding is to nearest even; overflow
+// gives infinity.
 
 /// Bit pattern of the value of `type` nearest to `value`.
 std::uint32_t encode(Element type, double value);

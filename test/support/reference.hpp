@@ -39,9 +39,9 @@ enum class Mode : int {
   SOFTPLUS = 70,
 };
 inline constexpr Mode kAllModes[] = {
-    Mode::PASTHRU,   Mode::LOGISTIC,  Mode::TANH,        Mode::RELU,      Mode::SOFTRELU,
-    Mode::ABS,       Mode::POWER,     Mode::CLIPPEDRELU, Mode::LEAKYRELU, Mode::ELU,
-    Mode::CLAMP,     Mode::GELU_ERF,  Mode::GELU_TANH,   Mode::SILU,      Mode::MISH,
+    Mode::PASTHRU,   Mode::LOGISTIC,    Mode::TANH,        Mode::RELU,      Mode::SOFTRELU,
+    Mode::ABS,       Mode::POWER,       Mode::CLIPPEDRELU, Mode::LEAKYRELU, Mode::ELU,
+    Mode::CLAMP,     Mode::GELU_ERF,    Mode::GELU_TANH,   Mode::SILU,      Mode::MISH,
     Mode::HARDSWISH, Mode::HARDSIGMOID, Mode::SOFTPLUS};
 
 /// y[n,k,p] = sum over c < C/groups and taps t of x[n, g C/groups + c, p stride - pad_lo +
@@ -92,8 +92,8 @@ struct ReferenceResult {
 ReferenceResult run_reference(const HostTensor& input, std::span<const Step> steps,
                               const HostTensor* previous = nullptr);
 
-/// Output lengths of a convolution: (in + pad_lo + pad_hi - (1 + dilation (filter - 1))) / stride + 1
-/// on each spatial axis.
+/// Output lengths of a convolution: (in + pad_lo + pad_hi - (1 + dilation (filter - 1))) / stride +
+/// 1 on each spatial axis.
 Dims convolution_dims(const Dims& input, const Convolution& conv);
 
 /// One activation of one value.

@@ -10,7 +10,9 @@ namespace {
 
 // Scalar building blocks. NaN goes through all of them; comparisons alone would lose it.
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-double softplus(double x) { return std::isnan(x) ? x : std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+double softplus(double x) {
+  return std::isnan(x) ? x : std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+}
 double at_least(double bound, double x) { return std::isnan(x) ? x : std::fmax(bound, x); }
 double at_most(double bound, double x) { return std::isnan(x) ? x : std::fmin(bound, x); }
 
@@ -24,7 +26,8 @@ Bounded hard_sigmoid(double a, double b, Bounded x) {
 
 /// Libraries compute pow as exp2(g log2 t): the rounding of the product counts |g log2 t| times.
 Bounded power(Bounded t, double g) {
-  if (g < 0 && t.error > 0 && std::fabs(t.value) <= t.error) return {std::pow(t.value, g), kUndetermined};
+  if (g < 0 && t.error > 0 && std::fabs(t.value) <= t.error)
+    return {std::pow(t.value, g), kUndetermined};
   const double exponent = std::fabs(g * std::log2(std::fabs(t.value)));
   const double rounding = std::isfinite(exponent) ? kFunction * (1 + exponent) : kFunction;
   return apply([g](double v) { return std::pow(v, g); }, t, rounding);
@@ -65,9 +68,13 @@ Bounded activate(const Activation& activation, Bounded x) {
     case Mode::CLIPPEDRELU:
       return apply([a](double v) { return at_most(a, at_least(0, v)); }, x, 0);
     case Mode::LEAKYRELU:
-      return apply([a](double v) { return v > 0 ? v : a == 0 && !std::isnan(v) ? 0 : a * v; }, x, kArithmetic);
+      return apply([a](double v) { return v > 0                      ? v
+                                          : a == 0 && !std::isnan(v) ? 0
+                                                                     : a * v; }, x,
+                   kArithmetic);
     case Mode::ELU:
-      return apply([a](double v) { return v > 0 ? v : a * std::expm1(v); }, x, kFunction + kArithmetic);
+      return apply([a](double v) { return v > 0 ? v : a * std::expm1(v); }, x,
+                   kFunction + kArithmetic);
     case Mode::CLAMP:
       return apply([a, b](double v) { return at_most(b, at_least(a, v)); }, x, 0);
     case Mode::GELU_ERF:
@@ -83,7 +90,8 @@ Bounded activate(const Activation& activation, Bounded x) {
     case Mode::HARDSIGMOID:
       return hard_sigmoid(a, b, x);
     case Mode::SOFTPLUS:
-      return function(softplus, Bounded{a} * x) * apply([](double v) { return 1 / v; }, Bounded{a}, kArithmetic);
+      return function(softplus, Bounded{a} * x) *
+             apply([](double v) { return 1 / v; }, Bounded{a}, kArithmetic);
   }
   throw std::invalid_argument("unknown activation mode");
 }

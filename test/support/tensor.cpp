@@ -79,7 +79,8 @@ HostTensor::HostTensor(Element type, Dims dims, Dims strides, int misalign)
   if (dims_.size() != strides_.size() || element_count(dims_) <= 0)
     throw std::invalid_argument("a test tensor needs positive lengths and a stride for each");
   std::int64_t last = 0;
-  for (std::size_t axis = 0; axis < dims_.size(); ++axis) last += (dims_[axis] - 1) * strides_[axis];
+  for (std::size_t axis = 0; axis < dims_.size(); ++axis)
+    last += (dims_[axis] - 1) * strides_[axis];
   bytes_ = static_cast<std::size_t>(last + 1) * size_of(type_);
   allocate();
 }
@@ -102,9 +103,7 @@ HostTensor::HostTensor(const HostTensor& other)
   std::memcpy(data(), other.data(), bytes_);
 }
 
-HostTensor& HostTensor::operator=(const HostTensor& other) {
-  return *this = HostTensor(other);
-}
+HostTensor& HostTensor::operator=(const HostTensor& other) { return *this = HostTensor(other); }
 
 std::int64_t HostTensor::offset(const Dims& index) const {
   return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});
@@ -140,7 +139,8 @@ std::vector<double> HostTensor::values() const {
 
 void HostTensor::set_values(std::span<const double> values) {
   if (static_cast<std::int64_t>(values.size()) != elements())
-    throw std::invalid_argument(fmt::format("{} values for a {} tensor", values.size(), to_text(dims_)));
+    throw std::invalid_argument(
+        fmt::format("{} values for a {} tensor", values.size(), to_text(dims_)));
   std::size_t next = 0;
   Dims index(dims_.size(), 0);
   do set(index, values[next++]);
