@@ -2,34 +2,88 @@
 #include "base/parallel.hpp"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <thread>
+#include <vector>
+
+#include "base/status.hpp"
 
 namespace fuseplan {
 namespace {
 
-// OpenMP regions may not leak exceptions; the first one is carried across and thrown again.
-void run_openmp(int threads, int count, Parallel::Task task, void* argument) {
-  std::exception_ptr error;
-  // Race detectors do not see libgomp's own fork and join; these make both visible to them.
-  std::atomic<int> fork{0}, join{0};
-  fork.store(1, std::memory_order_release);
-#pragma omp parallel for num_threads(std::min(threads, count)) schedule(dynamic, 1)
-  for (int i = 0; i < count; ++i) {
-    (void)fork.load(std::memory_order_acquire);
-    try {
-      task(argument, i);
-    } catch (...) {
-#pragma omp critical(fuseplan_parallel_error)
-      if (!error) error = std::current_exception();
-    }
-    join.fetch_add(1, std::memory_order_release);
+// An exception may leave neither an OpenMP region nor a caller's C function: the first one waits
+// here until the loop is done.
+class Crossing {
+ public:
+  Crossing(Parallel::Task task, void* argument) : task_(task), argument_(argument) {}
+
+  /// A Parallel::Task that throws nothing.
+  static void call(void* crossing, int index) noexcept {
+    static_cast<Crossing*>(crossing)->run(index);
   }
-  (void)join.load(std::memory_order_acquire);
-  if (error) std::rethrow_exception(error);
+
+  /// To be called once the loop has returned.
+  void finish(int count) {
+    if (error_) std::rethrow_exception(error_);
+    const int done = done_.load(std::memory_order_acquire);
+    require(done == count, Status::InternalError,
+            "the parallel-for callback ran {} tasks where it was given {}", done, count);
+  }
+
+ private:
+  void run(int index) noexcept {
+    try {
+      task_(argument_, index);
+    } catch (...) {
+      if (!failed_.exchange(true)) error_ = std::current_exception();
+    }
+    done_.fetch_add(1, std::memory_order_release);
+  }
+
+  Parallel::Task task_;
+  void* argument_;
+  std::exception_ptr error_;
+  std::atomic<bool> failed_{false};
+  std::atomic<int> done_{0};
+};
+
+void loop_openmp(int threads, int count, Parallel::Task task, void* argument) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int i = 0; i < count; ++i) task(argument, i);
 }
+
+// Slower, since it starts its threads anew, but right where OpenMP's pool of them is not.
+void loop_threads(int threads, int count, Parallel::Task task, void* argument) {
+  std::atomic<int> next{0};
+  const auto work = [&] {
+    for (int i = next++; i < count; i = next++) task(argument, i);
+  };
+  std::vector<std::thread> others;
+  try {
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+  } catch (const std::exception&) {
+    // No more threads (or memory) to be had: those that run share the work.
+  }
+  work();
+  for (std::thread& other : others) other.join();
+}
+
+// The child of a fork inherits libgomp's record of its pool without the threads in it, and would
+// wait for them for ever. Registered when the library is loaded: the pool may be the program's.
+std::atomic<bool> forked{false};
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+
+// Race detectors cannot see through libgomp's own fork and join.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kThreadSanitizer = true;
+#else
+constexpr bool kThreadSanitizer = false;
+#endif
 
 }  // namespace
 
@@ -39,11 +93,15 @@ Parallel::Parallel(int threads, Loop loop, void* context)
       context_(context) {}
 
 void Parallel::run(int count, Task task, void* argument) const {
+  Crossing crossing(task, argument);
   if (loop_ != nullptr) {
-    loop_(context_, count, task, argument);
+    loop_(context_, count, Crossing::call, &crossing);
   } else {
-    run_openmp(threads_, count, task, argument);
+    const bool avoid_openmp = forked.load(std::memory_order_relaxed) || kThreadSanitizer;
+    const auto loop = avoid_openmp ? loop_threads : loop_openmp;
+    loop(std::min(threads_, count), count, Crossing::call, &crossing);
   }
+  crossing.finish(count);
 }
 
 }  // namespace fuseplan

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "base/parallel.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace fuseplan {
+namespace {
+
+constexpr int kTasks = 257;
+
+// Plain ints on purpose: a task run by two threads, or a join that does not join, is a data race
+// that the thread sanitizer build reports.
+int tasks_run_once(const Parallel& parallel) {
+  std::vector<int> runs(kTasks, 0);
+  parallel(kTasks, [&](int i) { ++runs[i]; });
+  int once = 0;
+  for (const int n : runs) once += n == 1;
+  return once;
+}
+
+void reversed_loop(void* context, int count, Parallel::Task task, void* argument) {
+  ++*static_cast<int*>(context);
+  for (int i = count - 1; i >= 0; --i) task(argument, i);
+}
+
+// A C function as far as exceptions go: one that arrives here ends the process.
+void threaded_loop(void*, int count, Parallel::Task task, void* argument) noexcept {
+  std::thread odd([=] {
+    for (int i = 1; i < count; i += 2) task(argument, i);
+  });
+  for (int i = 0; i < count; i += 2) task(argument, i);
+  odd.join();
+}
+
+void forgetful_loop(void*, int count, Parallel::Task task, void* argument) {
+  for (int i = 0; i < count - 1; ++i) task(argument, i);
+}
+
+TEST(Parallel, RunsEveryTaskOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    for (int repeat = 0; repeat < 20; ++repeat)
+      EXPECT_EQ(tasks_run_once(Parallel(threads)), kTasks) << threads << " threads";
+  }
+}
+
+TEST(Parallel, NoTaskIsNoWork) {
+  Parallel(4)(0, [](int) { FAIL(); });
+}
+
+TEST(Parallel, UsesTheCallersLoop) {
+  int calls = 0;
+  EXPECT_EQ(tasks_run_once(Parallel(4, reversed_loop, &calls)), kTasks);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(tasks_run_once(Parallel(4, threaded_loop)), kTasks);
+}
+
+TEST(Parallel, CarriesOneExceptionAcrossAndRunsTheRest) {
+  for (const Parallel& parallel : {Parallel(4), Parallel(4, threaded_loop)}) {
+    std::atomic<int> ran{0};
+    const auto task = [&](int i) {
+      ++ran;
+      if (i % 2 == 1) throw std::runtime_error("task " + std::to_string(i));
+    };
+    EXPECT_THROW(parallel(kTasks, task), std::runtime_error);
+    EXPECT_EQ(ran, kTasks);
+  }
+}
+
+TEST(Parallel, ACallersLoopThatDropsTasksIsAnError) {
+  EXPECT_THROW(Parallel(4, forgetful_loop)(kTasks, [](int) {}), Error);
+}
+
+TEST(Parallel, WorksInTheChildOfAFork) {
+  ASSERT_EQ(tasks_run_once(Parallel(4)), kTasks);  // the parent's OpenMP pool exists
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(10);
+    _exit(tasks_run_once(Parallel(4)) == kTasks ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+}
+
+TEST(Split, CoversTheWholeInOrder) {
+  for (const long total : {0L, 1L, 7L, 1000L}) {
+    long next = 0;
+    for (int part = 0; part < 6; ++part) {
+      const Range range = split(total, 6, part);
+      EXPECT_EQ(range.first, next);
+      EXPECT_LE(range.last - range.first, total / 6 + 1);
+      next = range.last;
+    }
+    EXPECT_EQ(next, total);
+  }
+}
+
+}  // namespace
+}  // namespace fuseplan
