@@ -13,9 +13,9 @@ double ratio(const Interval& interval, double expected, double actual) {
   if (actual == expected) return 0;
   if (std::isnan(actual) || std::isnan(expected))
     return std::isnan(actual) && std::isnan(expected) ? 0 : kUndetermined;
-  if (!std::isfinite(actual) || !std::isfinite(expected))
-    return interval.contains(actual) ? 1 : kUndetermined;
   const double room = actual > expected ? interval.high - expected : expected - interval.low;
+  if (!std::isfinite(actual) || !std::isfinite(room) || room <= 0)
+    return interval.contains(actual) ? 0 : kUndetermined;
   return std::fabs(actual - expected) / room;
 }
 
