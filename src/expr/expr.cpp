@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "expr/expr.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 #include "base/status.hpp"
+#include "expr/rewrite.hpp"
 
 namespace fuseplan {
 namespace {
@@ -46,9 +44,8 @@ Ref Graph::push(const Node& node) {
   return size() - 1;
 }
 
-std::vector<Rate> rates_of(const Graph& graph) {
-  std::vector<Rate> rates;
-  for (Ref ref = 0; ref < graph.size(); ++ref) {
+void extend_rates(const Graph& graph, std::vector<Rate>& rates) {
+  for (Ref ref = static_cast<Ref>(rates.size()); ref < graph.size(); ++ref) {
     const Node& node = graph[ref];
     Rate rate = Rate::uniform;
     if (node.leaf != Leaf::none) rate = rate_of_leaf(node.leaf);
@@ -56,7 +53,21 @@ std::vector<Rate> rates_of(const Graph& graph) {
       if (arg != kNoRef) rate = std::max(rate, rates[static_cast<std::size_t>(arg)]);
     rates.push_back(rate);
   }
+}
+
+std::vector<Rate> rates_of(const Graph& graph) {
+  std::vector<Rate> rates;
+  extend_rates(graph, rates);
   return rates;
+}
+
+std::vector<int> use_counts(const Expr& expr) {
+  std::vector<int> uses(static_cast<std::size_t>(expr.graph.size()), 0);
+  for (Ref root : expr.roots) ++uses[static_cast<std::size_t>(root)];
+  for (Ref ref = 0; ref < expr.graph.size(); ++ref)
+    for (Ref arg : expr.graph[ref].args)
+      if (arg != kNoRef) ++uses[static_cast<std::size_t>(arg)];
+  return uses;
 }
 
 Expr compact(const Expr& expr) {
@@ -78,39 +89,6 @@ Expr compact(const Expr& expr) {
   }
   for (Ref root : expr.roots) result.roots.push_back(renumbered[static_cast<std::size_t>(root)]);
   return result;
-}
-
-std::string to_text(const Expr& expr) {
-  const auto node_text = [&](const auto& self, Ref ref) -> std::string {
-    const Node& node = expr.graph[ref];
-    switch (node.leaf) {
-      case Leaf::constant:
-        return fmt::format("{}", node.value);
-      case Leaf::input:
-        return "x";
-      case Leaf::previous:
-        return "y";
-      case Leaf::scalar:
-        return fmt::format("s{}", node.index);
-      case Leaf::channel:
-        return fmt::format("c{}", node.index);
-      case Leaf::element:
-        return fmt::format("e{}", node.index);
-      case Leaf::none:
-        break;
-    }
-    std::string text = info_of(node.fn).text;
-    char separator = '(';
-    for (Ref arg : node.args) {
-      if (arg == kNoRef) continue;
-      text += separator + self(self, arg);
-      separator = ',';
-    }
-    return text + ")";
-  };
-  std::string text;
-  for (Ref root : expr.roots) text += (text.empty() ? "" : "; ") + node_text(node_text, root);
-  return text;
 }
 
 }  // namespace fuseplan

@@ -72,6 +72,8 @@ class Graph {
 /// Rate of every node: uniform for constants and scalars, channel for channel leaves, element for
 /// input, previous and element leaves, and the highest of its arguments for a function.
 std::vector<Rate> rates_of(const Graph& graph);
+/// Appends the rates of the nodes that `rates` does not cover yet.
+void extend_rates(const Graph& graph, std::vector<Rate>& rates);
 
 /// A graph with its results.
 struct Expr {
@@ -83,7 +85,8 @@ struct Expr {
 /// Drops nodes that no root needs and renumbers the rest in order.
 Expr compact(const Expr& expr);
 
-/// "max(0, fma(x, c0, c1))": x input, y previous, s0 scalar, c0 channel, e0 element.
+/// "max(0,fma(x,c0,c1))": x input, y previous, s0 scalar, c0 channel, e0 element. A result used more
+/// than once is spelled once, before: "t0=exp(x); add(t0,neg(t0))". Roots are joined by "; ".
 std::string to_text(const Expr& expr);
 
 }  // namespace fuseplan

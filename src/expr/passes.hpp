@@ -10,6 +10,10 @@
 
 namespace fuseplan {
 
+#define FUSEPLAN_PASS(name, switchable, sentence) int pass_##name(Expr& expr);
+#include "expr/passes.def"
+#undef FUSEPLAN_PASS
+
 struct PassInfo {
   const char* name;
   bool switchable;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "expr/passes.hpp"
+
+#include "base/status.hpp"
+#include "expr/split.hpp"
+
+namespace fuseplan {
+namespace {
+
+constexpr PassInfo kPasses[] = {
+#define FUSEPLAN_PASS(name, switchable, sentence) {#name, switchable, sentence, pass_##name},
+#include "expr/passes.def"
+#undef FUSEPLAN_PASS
+};
+static_assert(std::size(kPasses) <= 32, "PassOptions holds a bit per pass");
+
+PassReport run(const PassInfo& pass, bool enabled, bool with_text, Expr& expr) {
+  PassReport report{pass.name, enabled, 0, expr.graph.size(), 0, {}, {}};
+  if (with_text) report.before = to_text(expr);
+  if (enabled) report.applied = pass.run(expr);
+  report.nodes_after = expr.graph.size();
+  if (with_text) report.after = to_text(expr);
+  return report;
+}
+
+}  // namespace
+
+std::span<const PassInfo> all_passes() { return kPasses; }
+
+const PassInfo* find_pass(std::string_view name) {
+  for (const PassInfo& pass : kPasses)
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+bool PassOptions::is_enabled(const PassInfo& pass) const {
+  for (std::size_t row = 0; row < std::size(kPasses); ++row)
+    if (kPasses[row].run == pass.run) return !pass.switchable || (disabled >> row & 1) == 0;
+  return false;
+}
+
+SplitChain optimize(const Chain& chain, const PassOptions& options, std::vector<PassReport>* report,
+                    bool with_text) {
+  Chain optimized = chain;
+  for (const PassInfo& pass : kPasses) {
+    PassReport entry = run(pass, options.is_enabled(pass), report && with_text, optimized.expr);
+    if (report) report->push_back(std::move(entry));
+  }
+  return split(optimized);
+}
+
+}  // namespace fuseplan
