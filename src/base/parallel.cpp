@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/denormals.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan {
@@ -36,6 +37,7 @@ class Crossing {
 
  private:
   void run(int index) noexcept {
+    const FlushDenormals flush;
     try {
       task_(argument_, index);
     } catch (...) {

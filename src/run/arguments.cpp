@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "run/arguments.hpp"
+
+#include <cstdint>
+
+#include "base/status.hpp"
+
+namespace fuseplan {
+namespace {
+
+const void* pointer_of(const Args& args, const Problem& problem, int op, Role role) {
+  const void* pointer = args.find(op)->pointer(role);
+  require(pointer != nullptr, Status::BadParm, "op {} ({}): argument {} is NULL", op,
+          kind_of(problem.ops()[static_cast<std::size_t>(op)].body), name_of(role));
+  return pointer;
+}
+
+double scalar_of(const Args& args, const Operand& operand) {
+  const OpArgs& op = *args.find(operand.op);
+  if (operand.role == Role::alpha) return op.alpha;
+  if (operand.role == Role::beta) return op.beta;
+  const double* value = op.scalar(operand.role);
+  require(value != nullptr, Status::BadParm, "op {} ({}): scalar {} was never set", operand.op,
+          op.kind, name_of(operand.role));
+  return *value;
+}
+
+}  // namespace
+
+BlendList blends_of(const Problem& problem, const Args& args) {
+  BlendList blends;
+  const int count = static_cast<int>(problem.ops().size());
+  for (int i = 0; i < count; ++i) {
+    const char* kind = kind_of(problem.ops()[static_cast<std::size_t>(i)].body);
+    const OpArgs* op = args.find(i);
+    require(op != nullptr, Status::BadParm, "op {} ({}): its arguments were never set", i, kind);
+    require(op->kind == kind, Status::BadParm,
+            "op {} is {}, but the arguments set for op {} are those of {}", i, kind, i, op->kind);
+    require(op->beta == 0 || i + 1 == count, Status::BadParm,
+            "op {} ({}) has beta {}; only the last op ({}) may blend with the output", i, kind,
+            op->beta, count - 1);
+    blends.push_back({op->alpha != 1, op->beta != 0});
+  }
+  return blends;
+}
+
+ResolvedArguments::ResolvedArguments(const Variant& variant, const Args& args) {
+  const Problem& problem = variant.problem;
+  if (problem.conv() != nullptr) weights_ = pointer_of(args, problem, 0, Role::weights);
+  for (const Operand& operand : variant.chain.channels_in)
+    channels_.push_back(pointer_of(args, problem, operand.op, operand.role));
+  for (const Operand& operand : variant.chain.elements)
+    elements_.push_back(pointer_of(args, problem, operand.op, operand.role));
+  for (const Operand& operand : variant.chain.scalars) scalars_.push_back(scalar_of(args, operand));
+}
+
+void check_overlap(const Problem& problem, const void* input, const void* output) {
+  const auto in = reinterpret_cast<std::uintptr_t>(input);
+  const auto out = reinterpret_cast<std::uintptr_t>(output);
+  const bool apart = in + problem.input().bytes() <= out || out + problem.output().bytes() <= in;
+  const bool in_place = in == out && problem.conv() == nullptr &&
+                        problem.input().dtype == problem.output().dtype &&
+                        problem.input().strides == problem.output().strides;
+  require(apart || in_place, Status::BadParm,
+          "output memory overlaps input memory; only a plan without convolution may run in place, "
+          "with equal type and strides");
+}
+
+}  // namespace fuseplan

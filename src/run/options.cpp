@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "run/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/environment.hpp"
+#include "base/status.hpp"
+#include "base/text.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan {
+namespace {
+
+constexpr OptionInfo kOptions[] = {
+#define FUSEPLAN_OPTION(key, kind, values, sentence) {#key, OptionKind::kind, values, sentence},
+#include "run/options.def"
+#undef FUSEPLAN_OPTION
+};
+
+std::vector<std::string> option_names() {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : kOptions) names.push_back(option.key);
+  return names;
+}
+
+std::vector<std::string> solver_names() {
+  std::vector<std::string> names;
+  for (const Solver* solver : all_solvers()) names.emplace_back(solver->id());
+  return names;
+}
+
+std::vector<std::string> switchable_passes() {
+  std::vector<std::string> names;
+  for (const PassInfo& pass : all_passes())
+    if (pass.switchable) names.emplace_back(pass.name);
+  return names;
+}
+
+const OptionInfo& option_of(std::string key) {
+  std::replace(key.begin(), key.end(), '-', '_');
+  for (const OptionInfo& option : kOptions)
+    if (key == option.key) return option;
+  fail(Status::BadOption, "no option \"{}\"; {}", key, suggest(key, option_names()));
+}
+
+std::string choice_of(const OptionInfo& option, std::string_view value) {
+  const auto choices = split_list(option.values, ',');
+  require(std::find(choices.begin(), choices.end(), value) != choices.end(), Status::BadOption,
+          "--{}={}: expected one of {}", option.key, value, option.values);
+  return std::string(value);
+}
+
+int number_of(const OptionInfo& option, std::string_view value) {
+  const std::string_view range = option.values;
+  const std::size_t dots = range.find("..");
+  long low = 0, high = 0, number = 0;
+  std::from_chars(range.data(), range.data() + dots, low);
+  std::from_chars(range.data() + dots + 2, range.data() + range.size(), high);
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  require(
+      error == std::errc{} && end == value.data() + value.size() && number >= low && number <= high,
+      Status::BadOption, "--{}={}: expected a number within {}", option.key, value, range);
+  return static_cast<int>(number);
+}
+
+std::vector<std::string> names_of(const OptionInfo& option, std::string_view value,
+                                  const std::vector<std::string>& known) {
+  std::vector<std::string> names;
+  for (std::string_view name : split_list(value, ',')) {
+    if (name.empty()) continue;
+    require(std::find(known.begin(), known.end(), name) != known.end(), Status::BadOption,
+            "--{}={}: no \"{}\"; {}", option.key, value, name, suggest(name, known));
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> all_but(const std::vector<std::string>& all,
+                                 const std::vector<std::string>& kept) {
+  std::vector<std::string> rest;
+  for (const std::string& name : all)
+    if (std::find(kept.begin(), kept.end(), name) == kept.end()) rest.push_back(name);
+  return rest;
+}
+
+PassOptions disabled_passes(const std::vector<std::string>& names) {
+  PassOptions options;
+  for (std::size_t i = 0; i < all_passes().size(); ++i)
+    if (std::find(names.begin(), names.end(), all_passes()[i].name) != names.end())
+      options.disabled |= 1u << i;
+  return options;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+}  // namespace
+
+std::span<const OptionInfo> all_options() { return kOptions; }
+
+Options Options::from_environment() {
+  Options options;
+  if (const auto flags = environment("FUSEPLAN_FLAGS")) options.apply(*flags);
+  for (const OptionInfo& option : kOptions) {
+    std::string name = fmt::format("FUSEPLAN_{}", option.key);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (const auto value = environment(name.c_str())) options.set(option, *value);
+  }
+  return options;
+}
+
+void Options::apply(std::string_view flags) {
+  Options changed = *this;
+  for (std::string_view item : split_list(flags, ' ')) {
+    if (item.empty()) continue;
+    const std::size_t equals = item.find('=');
+    require(item.starts_with("--") && equals != item.npos, Status::BadOption,
+            "expected --key=value, got \"{}\"", item);
+    changed.set(option_of(std::string(item.substr(2, equals - 2))), item.substr(equals + 1));
+  }
+  *this = std::move(changed);
+}
+
+void Options::set(const OptionInfo& option, std::string_view value) {
+  const std::string_view key = option.key;
+  if (key == "max_isa") max_isa = *cpu::parse_isa(choice_of(option, value));
+  if (key == "threads") threads = number_of(option, value);
+  if (key == "disable_pass") passes = disabled_passes(names_of(option, value, switchable_passes()));
+  if (key == "only_pass")
+    passes =
+        disabled_passes(all_but(switchable_passes(), names_of(option, value, switchable_passes())));
+  if (key == "disable_solver") disabled_solvers = names_of(option, value, solver_names());
+  if (key == "only_solver")
+    disabled_solvers = all_but(solver_names(), names_of(option, value, solver_names()));
+  if (key == "cache") cache = choice_of(option, value);
+  if (key == "cache_dir") cache_dir = value;
+  if (key == "cache_mb") cache_mb = number_of(option, value);
+  if (key == "verify_code") verify_code = choice_of(option, value) == "1";
+}
+
+std::string Options::to_text() const {
+  const Options defaults;
+  std::vector<std::string> disabled;
+  for (std::size_t i = 0; i < all_passes().size(); ++i)
+    if ((passes.disabled >> i & 1u) != 0) disabled.emplace_back(all_passes()[i].name);
+  std::vector<std::string> items;
+  const auto add = [&](bool changed, std::string item) {
+    if (changed) items.push_back(std::move(item));
+  };
+  add(max_isa != defaults.max_isa, fmt::format("--max_isa={}", cpu::name_of(max_isa)));
+  add(threads != defaults.threads, fmt::format("--threads={}", threads));
+  add(!disabled.empty(), "--disable_pass=" + joined(disabled));
+  add(!disabled_solvers.empty(), "--disable_solver=" + joined(disabled_solvers));
+  add(cache != defaults.cache, "--cache=" + cache);
+  add(!cache_dir.empty(), "--cache_dir=" + cache_dir);
+  add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));
+  add(verify_code, "--verify_code=1");
+  return fmt::format("{}", fmt::join(items, " "));
+}
+
+}  // namespace fuseplan

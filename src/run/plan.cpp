@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "run/plan.hpp"
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+
+namespace fuseplan {
+
+struct Plan::Forms {
+  FlatMap<std::uint64_t, std::shared_ptr<const Compiled>> by_handle;
+};
+
+Plan::Plan(Tensor input) : input_(std::move(input)) { validate(input_, "plan input"); }
+Plan::~Plan() = default;
+
+void Plan::edited() { forms_.store(nullptr, std::memory_order_release); }
+
+int Plan::append(OpBody op) {
+  require(ops_.empty() || !std::holds_alternative<ConvOp>(op), Status::UnsupportedOp,
+          "a convolution can only be the first op of a plan, this plan has {} already",
+          ops_.size());
+  // Lengths of a chosen output follow the last op, so it is judged when the plan is used.
+  (void)op_output(op, ops_.empty() ? input_ : output_of(op_count() - 1));
+  ops_.push_back(std::move(op));
+  edited();
+  return op_count() - 1;
+}
+
+const OpBody& Plan::op(int index) const {
+  require(index >= 0 && index < op_count(), Status::BadParm, "op index {} is not within 0..{}",
+          index, op_count() - 1);
+  return ops_[static_cast<std::size_t>(index)];
+}
+
+Tensor Plan::output_of(int index) const {
+  (void)op(index);
+  Tensor value = input_;
+  for (int i = 0; i <= index; ++i) value = op_output(ops_[static_cast<std::size_t>(i)], value);
+  return value;
+}
+
+Tensor Plan::output() const {
+  if (output_) return *output_;
+  return ops_.empty() ? with_lens(input_, input_.lens) : output_of(op_count() - 1);
+}
+
+void Plan::set_output(const Tensor& output) {
+  validate(output, "plan output");
+  require(output.dtype == DType::f32 || output.dtype == DType::f16 || output.dtype == DType::bf16,
+          Status::BadParm, "plan output is {}, expected f32, f16 or bf16", name_of(output.dtype));
+  output_ = output;
+  edited();
+}
+
+void Plan::set_dynamic(DynamicDims dims) {
+  require(!dims.depth || input_.rank() == 5, Status::BadParm,
+          "the plan's input has rank {} and so no depth", input_.rank());
+  require(!dims.height || input_.rank() >= 4, Status::BadParm,
+          "the plan's input has rank {} and so no height", input_.rank());
+  require(!dims.width || input_.rank() >= 3, Status::BadParm,
+          "the plan's input has rank {} and so no width", input_.rank());
+  dynamic_ = dims;
+  edited();
+}
+
+void Plan::set_solver(std::string id) {
+  if (!id.empty() && find_solver(id) == nullptr) {
+    std::vector<std::string> names;
+    for (const Solver* solver : all_solvers()) names.emplace_back(solver->id());
+    fail(Status::InvalidValue, "no solver \"{}\"; {}", id, suggest(id, names));
+  }
+  filter_.pinned = std::move(id);
+  edited();
+}
+
+void Plan::set_algorithm(int algorithm) {
+  filter_.algorithm = algorithm;
+  edited();
+}
+
+Problem Plan::problem() const {
+  require(!ops_.empty(), Status::UnsupportedOp, "the plan is empty: append at least one op");
+  std::vector<Op> ops;
+  for (const OpBody& body : ops_) ops.push_back({body, {}});
+  return Problem(input_, std::move(ops), output_.value_or(Tensor{}));
+}
+
+SolverFilter Plan::filter_on(const Handle& handle) const {
+  SolverFilter filter = filter_;
+  filter.disabled = handle.options().disabled_solvers;
+  return filter;
+}
+
+Support Plan::query(const Handle& handle) const {
+  const Problem problem = this->problem();
+  const SplitChain chain = optimize(lower(problem), handle.options().passes);
+  const Traits traits = handle.traits();
+  return {select_solvers({problem, chain, traits}, filter_on(handle))};
+}
+
+void Plan::compile(const Handle& handle) {
+  const std::lock_guard lock(compile_mutex_);
+  if (find_compiled(handle) != nullptr) return;
+  Compiled::Dynamic axes;
+  const auto rank = static_cast<std::size_t>(input_.rank());
+  axes.axes[0] = dynamic_.batch;
+  if (dynamic_.width) axes.axes[rank - 1] = true;
+  if (dynamic_.height) axes.axes[rank - 2] = true;
+  if (dynamic_.depth) axes.axes[rank - 3] = true;
+  auto compiled =
+      std::make_shared<const Compiled>(handle.compile_context(filter_on(handle)), problem(), axes);
+  auto forms = std::make_unique<Forms>();
+  if (const Forms* old = forms_.load(std::memory_order_acquire)) *forms = *old;
+  forms->by_handle[handle.number()] = std::move(compiled);
+  forms_.store(forms.get(), std::memory_order_release);
+  kept_.push_back(std::move(forms));
+}
+
+const Compiled* Plan::find_compiled(const Handle& handle) const {
+  const Forms* forms = forms_.load(std::memory_order_acquire);
+  if (forms == nullptr) return nullptr;
+  const auto found = forms->by_handle.find(handle.number());
+  return found == forms->by_handle.end() ? nullptr : found->second.get();
+}
+
+const Compiled& Plan::compiled(const Handle& handle) const {
+  const Compiled* compiled = find_compiled(handle);
+  require(compiled != nullptr, Status::NotCompiled,
+          "the plan is not compiled for this handle, or was edited since: call "
+          "fuseplanCompilePlan(handle, plan) first");
+  return *compiled;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/problem.hpp"
+#include "run/compiled.hpp"
+#include "run/handle.hpp"
+
+namespace fuseplan {
+
+/// Axes along which a compiled plan may be executed with other lengths.
+struct DynamicDims {
+  bool batch = false, depth = false, height = false, width = false;
+};
+
+/// What a query says without compiling.
+struct Support {
+  Selection selection;
+  bool fused() const { return !selection.accepted.empty(); }
+};
+
+/// A plan being written and, per handle, its compiled form. Appended by one thread; then compiled
+/// and executed by many. Every edit makes the compiled forms unreachable.
+class Plan {
+ public:
+  explicit Plan(Tensor input);
+  ~Plan();
+
+  /// Index of the new op. Throws, and changes nothing, if it does not fit behind the others.
+  int append(OpBody op);
+  int op_count() const { return static_cast<int>(ops_.size()); }
+  const OpBody& op(int index) const;
+  /// Derived output of op `index`, packed in the input's layout.
+  Tensor output_of(int index) const;
+  const Tensor& input() const { return input_; }
+
+  /// The output the plan writes: derived unless set.
+  Tensor output() const;
+  void set_output(const Tensor& output);
+  void set_dynamic(DynamicDims dims);
+  void set_solver(std::string id);  ///< empty: any; throws Error(InvalidValue) for no solver's name
+  void set_algorithm(int algorithm);  ///< MIOpen's convolution algorithm number; -1: any
+  const std::string& solver() const { return filter_.pinned; }
+
+  /// Throws Error(UnsupportedOp) for an empty plan.
+  Problem problem() const;
+  Support query(const Handle& handle) const;
+
+  /// Throws Error(UnsupportedOp) with every solver's reasons if none can run it. Compiling again
+  /// on the same handle without an edit between is a cheap no-op.
+  void compile(const Handle& handle);
+  /// Compiled form on that handle, or nullptr. Lock-free.
+  const Compiled* find_compiled(const Handle& handle) const;
+  /// The same, or Error(NotCompiled).
+  const Compiled& compiled(const Handle& handle) const;
+
+ private:
+  void edited();
+  SolverFilter filter_on(const Handle& handle) const;
+
+  Tensor input_;
+  std::vector<OpBody> ops_;
+  std::optional<Tensor> output_;
+  DynamicDims dynamic_;
+  SolverFilter filter_;
+
+  // Readers follow `forms_` without a lock, so replaced snapshots are kept until the plan goes.
+  struct Forms;
+  std::mutex compile_mutex_;
+  std::atomic<const Forms*> forms_{nullptr};
+  std::vector<std::unique_ptr<const Forms>> kept_;
+};
+
+}  // namespace fuseplan

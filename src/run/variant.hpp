@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "cache/store.hpp"
+#include "run/options.hpp"
+
+namespace fuseplan {
+
+/// Everything of a handle and a plan that kernels are made with.
+struct CompileContext {
+  const Backend* backend;
+  int device;
+  Traits traits;
+  Options options;
+  SolverFilter filter;
+  std::shared_ptr<KernelStore> store;
+};
+
+/// One kernel of a plan: a geometry and a set of blending scalars, loaded and ready to run.
+struct Variant {
+  Problem problem;
+  SplitChain chain;
+  const Solver* solver;
+  std::string config;
+  Binary binary;
+  std::shared_ptr<const Executable> executable;
+  bool from_cache = false;  ///< the code came from memory or the database, not the compiler
+  double compile_us = 0;    ///< selection, lookup or code generation, and loading
+};
+
+/// Lowers, selects, fetches or compiles, and loads. A solver that fails after it accepted is noted
+/// as a rejection and the next one is taken. Throws Error(UnsupportedOp) with every reason when
+/// none is left.
+std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem);
+
+/// Every rejection as one line each, for messages.
+std::string reasons_text(const std::vector<Rejection>& rejections);
+
+}  // namespace fuseplan
