@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments of ops, and execution. */
+#ifndef FUSEPLAN_ARGS_H
+#define FUSEPLAN_ARGS_H
+
+#include "fuseplan/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Arguments --------------------------------------------------------------------------------
+ *
+ * An args object holds, by op number, what each execution may change: pointers and scalars. It is
+ * not bound to a plan: it may be set before or after compiling, in any order, once for many
+ * executions, and be used with another plan whose ops of the same numbers are of the same kinds.
+ * Setting an op's arguments again replaces all of them.
+ *
+ * alpha and beta point to one float (host memory, read during the call); NULL means 1 and 0. The
+ * op's result is multiplied by alpha. beta blends: y = alpha * op(x) + beta * (what the output held
+ * before), and may differ from 0 only for the last op of the plan; fuseplanExecutePlan answers
+ * BadParm otherwise, naming the op. With beta 0 the output's previous content is never read.
+ *
+ * Tensor pointers are device pointers, described by the descriptor given to the op's creation. They
+ * are read in fuseplanExecutePlan (on a GPU: until its work on the stream is done), and must be
+ * valid then. No alignment is required beyond the element's own.
+ *
+ * BadParm throughout: an op of another kind than the function's, or a required pointer that is
+ * NULL. */
+
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOperatorArgs(fuseplanOperatorArgs_t* args);
+FUSEPLAN_API fuseplanStatus_t fuseplanDestroyOperatorArgs(fuseplanOperatorArgs_t args);
+
+/* w: the filters. Kernels want them in another order: the args object keeps that form, and makes it
+ * anew when the pointer or what it shows has changed (which is checked at every execution, at the
+ * cost of reading the weights once; see fuseplanSetArgsFlags). */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsConvForward(fuseplanOperatorArgs_t args,
+                                                           fuseplanOp_t convOp, const void* alpha,
+                                                           const void* beta, const void* w);
+
+/* bias: C values. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBiasForward(fuseplanOperatorArgs_t args,
+                                                           fuseplanOp_t biasOp, const void* alpha,
+                                                           const void* beta, const void* bias);
+
+/* activAlpha, activBeta, activGamma: the formula's a, b, g; rounded to 32 bits. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsActivForward(fuseplanOperatorArgs_t args,
+                                                            fuseplanOp_t activFwdOp,
+                                                            const void* alpha, const void* beta,
+                                                            double activAlpha, double activBeta,
+                                                            double activGamma);
+
+/* Four tensors of the op's descriptor. InvalidValue: epsilon is negative or not finite. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormInference(
+    fuseplanOperatorArgs_t args, fuseplanOp_t bnOp, const void* alpha, const void* beta,
+    const void* bnScale, const void* bnBias, const void* estimatedMean,
+    const void* estimatedVariance, double epsilon);
+
+/* other: a tensor of the op's descriptor, multiplied by scale. It may be the output itself, if both
+ * have the same descriptor. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsTensorAdd(fuseplanOperatorArgs_t args,
+                                                         fuseplanOp_t addOp, const void* alpha,
+                                                         const void* beta, const void* other,
+                                                         double scale);
+
+/* scale and shift: C values each. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsScaleShift(fuseplanOperatorArgs_t args,
+                                                          fuseplanOp_t scaleOp, const void* alpha,
+                                                          const void* beta, const void* scale,
+                                                          const void* shift);
+
+/* Promises of the caller, fuseplanArgsFlag_t bits; 0 at the start. fuseplanArgsConstantWeights:
+ * what a weight pointer shows changes only together with a call of fuseplanSetOpArgsConvForward.
+ * InvalidValue: an unknown bit. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, int flags);
+
+/* ---- Execution --------------------------------------------------------------------------------
+ *
+ * Runs the plan: reads `input`, writes all of `output`. On the CPU the output is there on return;
+ * on a GPU the work is queued on the handle's stream. Many threads may execute one plan at once;
+ * with one args object too, as long as none sets it.
+ *
+ * inputDesc and outputDesc must equal the plan's in type, lengths and strides. Lengths of dynamic
+ * dimensions may differ: the strides must then be of the same layout, packed, and the output's
+ * lengths those that follow. Elements of output that no index reaches (between strides) are not
+ * written.
+ *
+ * input and output: device pointers. output may be the same as input, with equal descriptors, if
+ * the plan has no convolution; otherwise they must not overlap, nor may output overlap any argument
+ * (except fuseplanSetOpArgsTensorAdd's).
+ *
+ * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
+ * that differs (the message says where), a NULL pointer, arguments of an op that were never set or
+ * were set for another kind of op, or beta on an op that is not the last. */
+
+FUSEPLAN_API fuseplanStatus_t fuseplanExecutePlan(fuseplanHandle_t handle, fuseplanPlan_t plan,
+                                                  fuseplanTensorDescriptor_t inputDesc,
+                                                  const void* input,
+                                                  fuseplanTensorDescriptor_t outputDesc,
+                                                  void* output, fuseplanOperatorArgs_t args);
+
+/* The same with a workspace of fuseplanPlanGetWorkSpaceSize bytes or more. As that is 0,
+ * `workspace` is not touched. BadParm: workspace NULL with a workspaceSize above 0. */
+FUSEPLAN_API fuseplanStatus_t fuseplanExecutePlan_v2(fuseplanHandle_t handle, fuseplanPlan_t plan,
+                                                     fuseplanTensorDescriptor_t inputDesc,
+                                                     const void* input,
+                                                     fuseplanTensorDescriptor_t outputDesc,
+                                                     void* output, fuseplanOperatorArgs_t args,
+                                                     void* workspace, size_t workspaceSize);
+
+/* ---- One call for all -------------------------------------------------------------------------
+ *
+ * y = act(alpha1 * conv(x, w) + alpha2 * z + bias), without a plan: it is made, compiled and kept
+ * inside the handle at the first call, and found again at the next with equal descriptors.
+ *
+ * alpha1, alpha2: one float each (host memory), NULL means 1. zDesc or z NULL: no residual.
+ * biasDesc or bias NULL: no bias. activationDesc: any mode. algo: as
+ * fuseplanPlanConvolutionSetAlgo, or -1 for any. workspace: as in fuseplanExecutePlan_v2. Statuses:
+ * those of creating the ops, compiling and executing. */
+FUSEPLAN_API fuseplanStatus_t fuseplanConvolutionBiasActivationForward(
+    fuseplanHandle_t handle, const void* alpha1, fuseplanTensorDescriptor_t xDesc, const void* x,
+    fuseplanTensorDescriptor_t wDesc, const void* w, fuseplanConvolutionDescriptor_t convDesc,
+    fuseplanConvFwdAlgorithm_t algo, void* workspace, size_t workspaceSizeInBytes,
+    const void* alpha2, fuseplanTensorDescriptor_t zDesc, const void* z,
+    fuseplanTensorDescriptor_t biasDesc, const void* bias,
+    fuseplanActivationDescriptor_t activationDesc, fuseplanTensorDescriptor_t yDesc, void* y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FUSEPLAN_ARGS_H */

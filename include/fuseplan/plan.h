@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: a chain of ops over one input, compiled for handles. */
+#ifndef FUSEPLAN_PLAN_H
+#define FUSEPLAN_PLAN_H
+
+#include "fuseplan/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Plans and their ops ----------------------------------------------------------------------
+ *
+ * A plan starts from the input's descriptor. Each fuseplanCreateOp* appends one op, which reads
+ * what the op before it wrote; shapes and types are checked there and then, and a refused op leaves
+ * the plan as it was. Ops are numbered from 0 in the order of their creation. A convolution can
+ * only be the first; any number of the others may follow, or stand alone, in any order. One op is
+ * enough.
+ *
+ * The input is fuseplanFloat, fuseplanHalf or fuseplanBFloat16, of N x C followed by up to three
+ * spatial dimensions, with any strides. A value between two ops is not stored in memory: it is kept
+ * in 32 bits. The output has by default the input's type and layout, packed.
+ *
+ * Any edit (another op, another output, solver, algorithm or dynamic dimension) makes what was
+ * compiled unreachable: fuseplanExecutePlan answers NotCompiled until the plan is compiled again.
+ */
+
+/* BadParm: inputDesc's type or rank cannot be the input of a plan. UnsupportedOp: horizontal
+ * fusion. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreatePlan(fuseplanPlan_t* plan,
+                                                 fuseplanFusionDirection_t fuseDirection,
+                                                 fuseplanTensorDescriptor_t inputDesc);
+/* Ends the plan's ops as well; an args object that was set for them stays usable with other plans.
+ */
+FUSEPLAN_API fuseplanStatus_t fuseplanDestroyPlan(fuseplanPlan_t plan);
+
+/* y = conv(x, w), formula in convolution.h. wDesc: K x C/G x [filter lengths], the input's type,
+ * any strides. y has K channels. BadParm: lengths, types or ranks that do not fit. UnsupportedOp:
+ * not the first op. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpConvForward(fuseplanPlan_t plan, fuseplanOp_t* convOp,
+                                                          fuseplanConvolutionDescriptor_t convDesc,
+                                                          fuseplanTensorDescriptor_t wDesc);
+
+/* y = x + bias[c]. bDesc: 1 x C x 1 ..., or rank 1 of length C; Float, Half or BFloat16. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBiasForward(fuseplanPlan_t plan, fuseplanOp_t* biasOp,
+                                                          fuseplanTensorDescriptor_t bDesc);
+
+/* y = scale * (x - mean) / sqrt(variance + epsilon) + bias, each parameter one value per channel or
+ * per element of C x [D x] H x W. bnScaleBiasMeanVarDesc describes all four parameters: see
+ * fuseplanDeriveBNTensorDescriptor. Ioffe and Szegedy 2015 (arXiv:1502.03167). */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormInference(
+    fuseplanPlan_t plan, fuseplanOp_t* bnOp, fuseplanBatchNormMode_t bn_mode,
+    fuseplanTensorDescriptor_t bnScaleBiasMeanVarDesc);
+
+/* y = mode(x), formulas beside fuseplanActivationMode_t. Its parameters come with the args. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpActivationForward(fuseplanPlan_t plan,
+                                                                fuseplanOp_t* activFwdOp,
+                                                                fuseplanActivationMode_t mode);
+
+/* y = x + scale * other, a residual connection. Every length of otherDesc is 1 or x's (a length of
+ * 1 is repeated); Float, Half or BFloat16, any strides. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpTensorAdd(fuseplanPlan_t plan, fuseplanOp_t* addOp,
+                                                        fuseplanTensorDescriptor_t otherDesc);
+
+/* y = scale[c] * x + shift[c]. scaleShiftDesc describes both: 1 x C x 1 ..., or rank 1 of length C.
+ */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpScaleShift(fuseplanPlan_t plan, fuseplanOp_t* scaleOp,
+                                                         fuseplanTensorDescriptor_t scaleShiftDesc);
+
+/* The op of that number: the same fuseplanOp_t that its creation gave. BadParm: there is none. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOp(fuseplanPlan_t plan, int op_idx, fuseplanOp_t* op);
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpCount(fuseplanPlan_t plan, int* opCount);
+
+/* Sets outputDesc to what op number op_idx writes (the last op: what the plan writes by default).
+ */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpOutputDescriptor(
+    fuseplanPlan_t plan, int op_idx, fuseplanTensorDescriptor_t outputDesc);
+
+/* ---- Choices before compiling -----------------------------------------------------------------
+ */
+
+/* What the plan writes. Set: other strides, or another of the three types, with the lengths of the
+ * last op's output (BadParm otherwise). It stays when ops are appended. Get: sets outputDesc. Both:
+ * BadParm for a plan without ops. */
+FUSEPLAN_API fuseplanStatus_t
+fuseplanPlanSetOutputDescriptor(fuseplanPlan_t plan, fuseplanTensorDescriptor_t outputDesc);
+FUSEPLAN_API fuseplanStatus_t
+fuseplanPlanGetOutputDescriptor(fuseplanPlan_t plan, fuseplanTensorDescriptor_t outputDesc);
+
+/* Which lengths of the input may differ from one execution to the next: fuseplanDynamicDim_t bits,
+ * none at the start. The library compiles what another size needs when it first appears.
+ * InvalidValue: an unknown bit. BadParm: a dimension the input does not have. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanSetDynamicDims(fuseplanPlan_t plan, int dims);
+
+/* Allows only the solver of that name (fuseplanPlanGetSolvers, in query.h, lists them); NULL or "":
+ * any. InvalidValue: no solver has that name. That it can run the plan is seen at compile. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanSetSolver(fuseplanPlan_t plan, const char* solver);
+
+/* Algorithms of the convolution that solvers can run this plan with on a CPU, best first.
+ * BadParm: the plan has no convolution. */
+FUSEPLAN_API fuseplanStatus_t
+fuseplanPlanConvolutionGetAlgo(fuseplanPlan_t plan, int requestAlgoCount, int* returnedAlgoCount,
+                               fuseplanConvFwdAlgorithm_t* returnedAlgos);
+/* Allows only solvers of that algorithm; -1: any. That one can run the plan is seen at compile.
+ * BadParm: the plan has no convolution. InvalidValue: no such algorithm. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanConvolutionSetAlgo(fuseplanPlan_t plan,
+                                                             fuseplanConvFwdAlgorithm_t algo);
+
+/* Bytes to pass to fuseplanExecutePlan_v2, before or after compiling. It is 0: what kernels need
+ * is the library's own and kept from one execution to the next.
+ * InvalidValue: algo is neither an algorithm nor -1. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetWorkSpaceSize(fuseplanHandle_t handle,
+                                                           fuseplanPlan_t plan,
+                                                           size_t* workSpaceSize,
+                                                           fuseplanConvFwdAlgorithm_t algo);
+
+/* ---- Compiling --------------------------------------------------------------------------------
+ */
+
+/* Makes the plan ready to run with this handle, or tells why it cannot be: selects a solver,
+ * fetches its kernel from the cache or generates it, and loads it. Everything that can fail is done
+ * here. Again with the same handle and no edit between: nothing to do. For several handles, from
+ * several threads: allowed, each has its own. Options of the handle are those of this moment.
+ * UnsupportedOp: no solver takes the plan (reasons in the message and by
+ * fuseplanPlanGetRejections), or the plan has no op. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCompilePlan(fuseplanHandle_t handle, fuseplanPlan_t plan);
+
+/* ---- Plans as text ----------------------------------------------------------------------------
+ */
+
+/* The plan as one line of text, such as
+ *   f32:1x64x56x56:nchw;conv(f32:64x64x3x3:nchw,pad=1x1,stride=1x1,dilation=1x1,groups=1);
+ *   bias(f32:1x64x1x1:nchw);activation(relu)->f32:1x64x56x56:nchw
+ * BadParm: the plan has no op. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanToString(fuseplanPlan_t plan, char* text, size_t* size);
+
+/* A plan from such text. The marks `alpha` and `beta`, which logs add to kernels that blend, are
+ * accepted and dropped: in a plan, blending comes with the arguments of each execution.
+ * InvalidValue: text that cannot be read; the message quotes the piece. BadParm, UnsupportedOp: ops
+ * that could not have been appended. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreatePlanFromString(fuseplanPlan_t* plan, const char* text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FUSEPLAN_PLAN_H */
