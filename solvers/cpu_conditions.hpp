@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "solve/solver.hpp"
+
+namespace fuseplan {
+
+// Conditions that several CPU solvers state.
+
+inline void need_vector_isa(const Question& question, Verdict& verdict) {
+  verdict.need(question.traits.isa != cpu::Isa::portable, RejectCode::Device, "instruction set",
+               cpu::name_of(question.traits.isa), "avx2 or avx512",
+               "raise the max_isa option, or run on a CPU that has it");
+}
+
+inline void need_convolution(const Question& question, Verdict& verdict, bool present) {
+  const bool has = question.problem.conv() != nullptr;
+  verdict.need(has == present, RejectCode::Sequence, "first op",
+               kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");
+}
+
+/// A kernel family's own last word: nothing, or a sentence about the layout it cannot take.
+inline void need_layout(Verdict& verdict, const std::optional<std::string>& refusal) {
+  verdict.need(!refusal, RejectCode::Layout, "layout", refusal.value_or(""),
+               "contiguous channels (NHWC) or contiguous rows (NCHW)",
+               "use one layout for all tensors of the plan");
+}
+
+}  // namespace fuseplan
