@@ -10,16 +10,24 @@
 #include "base/status.hpp"
 
 namespace fuseplan {
+namespace {
+
+/// Whole cache lines that hold `bytes`. No object is larger than PTRDIFF_MAX.
+std::size_t padded(std::size_t bytes) {
+  require(bytes <= PTRDIFF_MAX - 2 * Buffer::kAlignment, Status::AllocFailed,
+          "cannot allocate {} bytes", bytes);
+  return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+}  // namespace
 
 Buffer::Buffer(std::size_t bytes, const Allocator& allocator)
     : bytes_(bytes), allocator_(allocator) {
   if (bytes == 0) return;
-  const std::size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  require(padded >= bytes, Status::AllocFailed, "cannot allocate {} bytes", bytes);
   if (allocator_.allocate == nullptr) {
-    raw_ = std::aligned_alloc(kAlignment, padded);
+    raw_ = std::aligned_alloc(kAlignment, padded(bytes));
   } else {
-    raw_ = allocator_.allocate(allocator_.context, padded + kAlignment);
+    raw_ = allocator_.allocate(allocator_.context, padded(bytes) + kAlignment);
   }
   require(raw_ != nullptr, Status::AllocFailed, "cannot allocate {} bytes", bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(raw_);
@@ -70,7 +78,7 @@ Scratch::~Scratch() {
 
 void* Scratch::take(std::size_t bytes) {
   Arena& a = arena();
-  bytes = (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+  bytes = padded(bytes);
   while (a.block < a.blocks.size() && a.blocks[a.block].bytes() - a.used < bytes) {
     ++a.block;
     a.used = 0;

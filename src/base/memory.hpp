@@ -48,7 +48,8 @@ class Scratch {
   void* take(std::size_t bytes);
   template <typename T>
   T* take_array(std::size_t count) {
-    return static_cast<T*>(take(count * sizeof(T)));
+    constexpr std::size_t kMost = static_cast<std::size_t>(-1) / sizeof(T);
+    return static_cast<T*>(take(count > kMost ? static_cast<std::size_t>(-1) : count * sizeof(T)));
   }
 
  private:
