@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: MIT
-# Test programs and what every test runs under.
+# Test programs, and what every test runs under.
 
-# Tests never see the user's cache or options: each label has a cache directory of its own.
-set(FUSEPLAN_TEST_CACHE ${PROJECT_BINARY_DIR}/test-cache)
-set(suppressions ${PROJECT_SOURCE_DIR}/test/support/sanitizers)
+include(GoogleTest)
 
-# fuseplan_test_properties(<label> <test>...)
-function(fuseplan_test_properties label)
-  set_tests_properties(${ARGN} PROPERTIES LABELS ${label} TIMEOUT 600
-    ENVIRONMENT "FUSEPLAN_CACHE_DIR=${FUSEPLAN_TEST_CACHE}/${label}")
+# Tests never see the user's cache: each label has a directory of its own.
+function(fuseplan_test_properties out label)
+  set(${out} LABELS ${label} TIMEOUT 600
+    ENVIRONMENT FUSEPLAN_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache/${label} PARENT_SCOPE)
+endfunction()
+
+# fuseplan_test(<name> <label> <argument of add_test>...)
+function(fuseplan_test name label)
+  add_test(NAME ${name} ${ARGN})
+  fuseplan_test_properties(properties ${label})
+  set_tests_properties(${name} PROPERTIES ${properties})
 endfunction()
 
 # fuseplan_gtest(<target> <label> [SHARDS <n>] SOURCES <file>... LIBRARIES <library>...)
@@ -20,19 +25,16 @@ function(fuseplan_gtest target label)
   endif()
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE fuseplan_flags ${arg_LIBRARIES} GTest::gtest_main)
-  if(arg_SHARDS)
-    math(EXPR last "${arg_SHARDS} - 1")
-    foreach(shard RANGE ${last})
-      set(name ${target}.shard${shard})
-      add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
-      fuseplan_test_properties(${label} ${name})
-      set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
-        GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${shard})
-    endforeach()
-  else()
-    include(GoogleTest)
-    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${label} TIMEOUT 600
-                 ENVIRONMENT "FUSEPLAN_CACHE_DIR=${FUSEPLAN_TEST_CACHE}/${label}")
+  if(NOT arg_SHARDS)
+    fuseplan_test_properties(properties ${label})
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
+    return()
   endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(name ${target}.shard${shard})
+    fuseplan_test(${name} ${label} COMMAND ${target} --gtest_brief=1)
+    set_property(TEST ${name} APPEND PROPERTY
+      ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${shard})
+  endforeach()
 endfunction()
