@@ -50,8 +50,7 @@ Query::~Query() {
 }
 
 void Query::check_bound(int code) {
-  if (code != SQLITE_OK)
-    fail_code(code, "bind", sqlite3_errmsg(sqlite3_db_handle(statement_)));
+  if (code != SQLITE_OK) fail_code(code, "bind", sqlite3_errmsg(sqlite3_db_handle(statement_)));
 }
 
 Query& Query::bind(std::int64_t value) {
@@ -105,9 +104,8 @@ Connection::Connection(const std::string& path, Access access, bool synchronous)
     throw CacheFault(Fault::trouble, "the SQLite library was built without thread safety");
   // No SQLITE_OPEN_CREATE: the caller has made the file private already, and one that vanished in
   // between must not come back with the umask's permissions.
-  const int flags =
-      (access == Access::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
-      SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  const int flags = (access == Access::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
+                    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   const int code = sqlite3_open_v2(path.c_str(), &database_, flags, nullptr);
   try {
     if (code != SQLITE_OK)
@@ -121,8 +119,8 @@ Connection::Connection(const std::string& path, Access access, bool synchronous)
 }
 
 Connection::Connection() {
-  const int code = sqlite3_open_v2(":memory:", &database_,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code == SQLITE_OK) return;
   close();
   fail_code(code, "open", sqlite3_errstr(code));
@@ -142,7 +140,6 @@ void Connection::configure(Access access, bool synchronous) {
   sqlite3_extended_result_codes(database_, 1);
   sqlite3_busy_timeout(database_, kBusyTimeoutMs);
   sqlite3_limit(database_, SQLITE_LIMIT_LENGTH, static_cast<int>(2 * kMaxBlobBytes));
-  sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);
   // The file is data that somebody else may have written; none of it may run.
   constexpr struct {
     int option, value;
@@ -215,7 +212,7 @@ bool Connection::moved() const {
   return code == SQLITE_OK && moved != 0;
 }
 
-std::int64_t Connection::changes() const { return sqlite3_changes64(database_); }
+std::int64_t Connection::changes() const { return sqlite3_changes(database_); }
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(database_) == 0; }
 
 void Connection::fail_last(const char* what) const {

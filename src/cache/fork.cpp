@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "cache/fork.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+namespace fuseplan {
+namespace {
+
+void before_fork() {
+  fork_state().disk.lock();
+  fork_state().memory.lock();
+  fork_state().descriptors.lock();
+}
+
+void release() {
+  fork_state().descriptors.unlock();
+  fork_state().memory.unlock();
+  fork_state().disk.unlock();
+}
+
+void in_child() {
+  ForkState& state = fork_state();
+  // Close, never unlock: the lock belongs to the open file description, which the parent shares.
+  for (const int fd : state.lock_descriptors) ::close(fd);
+  state.lock_descriptors.clear();
+  ++state.generation;
+  release();
+}
+
+}  // namespace
+
+ForkState& fork_state() {
+  static ForkState* const state = [] {
+    auto* made = new ForkState;
+    return made;
+  }();
+  static const bool registered = pthread_atfork(before_fork, release, in_child) == 0;
+  (void)registered;
+  return *state;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+
+#include "cache/store.hpp"
+
+namespace fuseplan {
+
+enum class Outcome { hit_memory, hit_disk, built };
+const char* outcome_name(Outcome outcome);
+
+/// The row of `key` from the store or, once, from `build`. Threads that want the same key wait for
+/// the one that builds it and share its result (hit_memory) or its exception; processes wait for
+/// each other through a lock that dies with its owner. `build` must not ask for its own key.
+Row get_or_build(KernelStore& store, const CacheKey& key, const std::function<Row()>& build,
+                 Outcome& outcome);
+
+}  // namespace fuseplan

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "cache/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/log.hpp"
+#include "cache/store_attempt.hpp"
+
+namespace fuseplan {
+namespace {
+
+constexpr unsigned kUsesBeforeFlush = 64;
+constexpr std::ptrdiff_t kUsesKept = 128;
+constexpr std::size_t kTuningInMemory = 4096;
+constexpr std::uint64_t kRowOverhead = 3 * 4096;  // partly filled pages, index entries
+
+}  // namespace
+
+KernelStore::KernelStore(StoreConfig config, const Place& place)
+    : config_(std::move(config)), refusal_(place.refusal), memory_(config_.memory_bytes) {
+  if (config_.mode == CacheMode::mem || config_.mode == CacheMode::off) return;
+  if (!refusal_.empty()) {
+    warn(Warning::place, fmt::format("kernels are kept in memory only: {}", refusal_));
+    return;
+  }
+  disk_ = std::make_unique<Disk>(DiskConfig{place.directory, config_.mode == CacheMode::ro,
+                                            config_.synchronous, config_.allow_network,
+                                            config_.cap_bytes, config_.pretend_filesystem});
+}
+
+KernelStore::~KernelStore() {
+  flush_uses();
+  std::lock_guard lock(fork_state().disk);
+  disk_.reset();
+}
+
+std::optional<Row> KernelStore::find(const CacheKey& key) {
+  const Found found = look_up(key);
+  count(found.source);
+  if (!found.row) return std::nullopt;
+  return *found.row;
+}
+
+KernelStore::Found KernelStore::look_up(const CacheKey& key) {
+  if (config_.mode == CacheMode::off) return {};
+  bool flush_due = false;
+  std::shared_ptr<const Row> shared;
+  {
+    std::lock_guard lock(fork_state().memory);
+    shared = memory_.find(key);
+    if (shared) flush_due = note_use(key.digest);
+  }
+  if (flush_due) flush_uses();
+  if (shared) return {std::move(shared), Source::memory};
+  const auto stored = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([&](auto& database) { return tables::find_kernel(database, key.digest); });
+  });
+  if (!stored || !*stored) return {};
+  std::optional<Row> row = unpack_row(key, **stored);
+  if (!row) {
+    reject(key, "kernel");
+    return {};
+  }
+  shared = std::make_shared<const Row>(std::move(*row));
+  {
+    std::lock_guard lock(fork_state().memory);
+    memory_.insert(key, shared);
+    flush_due = note_use(key.digest);
+  }
+  if (flush_due) flush_uses();
+  return {std::move(shared), Source::disk};
+}
+
+void KernelStore::count(Source source) {
+  switch (source) {
+    case Source::none:
+      ++counters_.misses;
+      break;
+    case Source::memory:
+      ++counters_.hits_memory;
+      break;
+    case Source::disk:
+      ++counters_.hits_disk;
+      break;
+  }
+}
+
+void KernelStore::put(const CacheKey& key, const Row& row) {
+  keep(key, std::make_shared<const Row>(row));
+}
+
+void KernelStore::keep(const CacheKey& key, const std::shared_ptr<const Row>& row) {
+  if (config_.mode == CacheMode::off) return;
+  {
+    std::lock_guard lock(fork_state().memory);
+    memory_.insert(key, row);
+  }
+  if (can_write()) store_on_disk(key, *row);
+}
+
+void KernelStore::store_on_disk(const CacheKey& key, const Row& row) {
+  const StoredRow stored = pack_row(key, row);
+  const std::uint64_t room = stored.bytes() + kRowOverhead;
+  if (row.blob.size() > kMaxBlobBytes || room > config_.cap_bytes / 4) {
+    ++counters_.dropped;
+    return;
+  }
+  // `room` is an estimate; should the page limit be met all the same, more has to go.
+  for (const std::uint64_t wanted : {room, 4 * room}) {
+    try {
+      if (insert_on_disk(key, stored, wanted)) ++counters_.stored;
+      return;
+    } catch (const CacheFault& fault) {
+      if (fault.fault() == Fault::full && wanted == room) continue;
+      degrade(Direction::write, fault);
+    } catch (const std::bad_alloc&) {
+      degrade(Direction::write, CacheFault(Fault::memory, "out of memory"));
+    }
+    break;
+  }
+  ++counters_.dropped;
+}
+
+bool KernelStore::insert_on_disk(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
+  std::vector<Digest> uses;
+  bool was_rejected = false;
+  {
+    std::lock_guard lock(fork_state().memory);
+    uses.swap(uses_);
+    was_rejected = rejected_.contains(key.digest);
+  }
+  std::uint64_t evicted = 0;
+  const auto transaction = [&](sqlite::Connection& database) {
+    if (was_rejected) tables::erase_kernel(database, key.digest);
+    tables::touch_kernels(database, uses);
+    evicted = tables::evict_kernels(database, room, config_.cap_bytes / 10 * 9);
+    return tables::insert_kernel(database, key.digest, row);
+  };
+  bool inserted = false;
+  try {
+    inserted = attempt(config_.store_patience, [&](Disk& disk) { return disk.write(transaction); });
+  } catch (...) {
+    keep_uses(std::move(uses));
+    throw;
+  }
+  counters_.evicted += evicted;
+  if (was_rejected) {
+    std::lock_guard lock(fork_state().memory);
+    rejected_.erase(key.digest);
+  }
+  return inserted;
+}
+
+bool KernelStore::erase(const CacheKey& key) {
+  bool erased = false;
+  {
+    std::lock_guard lock(fork_state().memory);
+    erased = memory_.erase(key.digest);
+  }
+  if (!can_write()) return erased;
+  const auto on_file = on_disk(Direction::write, [&](Disk& disk) {
+    return disk.write([&](auto& database) { return tables::erase_kernel(database, key.digest); });
+  });
+  return erased || on_file.value_or(false);
+}
+
+void KernelStore::reject(const CacheKey& key, std::string_view what) {
+  ++counters_.rejected_rows;
+  warn(Warning::row, fmt::format("a stored {} does not match its digest and is not used", what));
+  if (!can_write()) return;
+  {
+    std::lock_guard lock(fork_state().memory);
+    rejected_.insert(key.digest);
+  }
+  const auto erased = on_disk(Direction::write, [&](Disk& disk) {
+    return disk.write([&](auto& database) {
+      tables::erase_tuning(database, key.digest);
+      return tables::erase_kernel(database, key.digest);
+    });
+  });
+  if (!erased) return;
+  std::lock_guard lock(fork_state().memory);
+  rejected_.erase(key.digest);
+}
+
+std::optional<std::string> KernelStore::find_tuning(const CacheKey& key) {
+  if (config_.mode == CacheMode::off) return std::nullopt;
+  {
+    std::lock_guard lock(fork_state().memory);
+    const auto known = tuning_.find(key.digest);
+    if (known != tuning_.end()) return known->second;
+  }
+  const auto found = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([&](auto& database) { return tables::find_tuning(database, key.digest); });
+  });
+  if (!found || !*found) return std::nullopt;
+  const tables::TuningRow& row = **found;
+  if (row.key_text != key.text || !equal_digest(row.digest, tuning_digest(key, row.value))) {
+    reject(key, "tuning result");
+    return std::nullopt;
+  }
+  return row.value;
+}
+
+void KernelStore::put_tuning(const CacheKey& key, const std::string& value) {
+  if (config_.mode == CacheMode::off) return;
+  {
+    std::lock_guard lock(fork_state().memory);
+    if (tuning_.size() >= kTuningInMemory) tuning_.clear();
+    tuning_[key.digest] = value;
+  }
+  if (!can_write()) return;
+  const auto stored = on_disk(Direction::write, [&](Disk& disk) {
+    return disk.write([&](auto& database) {
+      tables::replace_tuning(database, key, value);
+      return true;
+    });
+  });
+  if (!stored) ++counters_.dropped;
+}
+
+// Under fork_state().memory. True when it is time for flush_uses().
+bool KernelStore::note_use(const Digest& key) {
+  if (!can_write()) return false;
+  std::erase(uses_, key);
+  uses_.push_back(key);
+  if (std::ssize(uses_) > kUsesKept) uses_.erase(uses_.begin());
+  return ++uses_noted_ % kUsesBeforeFlush == 0;
+}
+
+void KernelStore::keep_uses(std::vector<Digest> older) {
+  std::lock_guard lock(fork_state().memory);
+  for (const Digest& key : uses_) {
+    std::erase(older, key);
+    older.push_back(key);
+  }
+  if (older.size() > kUsesBeforeFlush) older.erase(older.begin(), older.end() - kUsesBeforeFlush);
+  uses_ = std::move(older);
+}
+
+// One try: the order of use is not worth waiting for.
+void KernelStore::flush_uses() {
+  if (!can_write()) return;
+  std::vector<Digest> uses;
+  {
+    std::lock_guard lock(fork_state().memory);
+    uses.swap(uses_);
+  }
+  if (uses.empty()) return;
+  try {
+    attempt(std::chrono::milliseconds(0), [&](Disk& disk) {
+      return disk.write([&](auto& database) {
+        tables::touch_kernels(database, uses);
+        return true;
+      });
+    });
+  } catch (const std::exception&) {
+    keep_uses(std::move(uses));
+  }
+}
+
+std::optional<FileLock> KernelStore::lock_build(const CacheKey& key) {
+  if (!can_write()) return std::nullopt;
+  Descriptor directory;
+  {
+    std::lock_guard lock(fork_state().disk);
+    if (disk_->writes_paused() || disk_->read_only()) return std::nullopt;
+    directory = disk_->directory();
+  }
+  if (!directory) return std::nullopt;
+  return FileLock::acquire(directory, build_byte(key.digest), FileLock::Kind::exclusive,
+                           config_.build_patience);
+}
+
+void KernelStore::notice_set_aside(std::uint64_t count) {
+  if (set_aside_.exchange(count) == count) return;
+  warn(Warning::damaged, fmt::format("the kernel cache {} was damaged: it was set aside and a new "
+                                     "one begun",
+                                     disk_->path()));
+}
+
+void KernelStore::degrade(Direction direction, const CacheFault& fault) {
+  switch (fault.fault()) {
+    case Fault::busy:
+      ++counters_.busy_timeouts;
+      return warn(Warning::busy, fmt::format("the kernel cache is busy: {}", fault.what()));
+    case Fault::memory:
+      return warn(Warning::memory, fmt::format("the kernel cache is not used: {}", fault.what()));
+    case Fault::damaged:
+      return warn(Warning::damaged, fmt::format("the kernel cache is damaged: {}", fault.what()));
+    case Fault::moved:
+    case Fault::full:
+    case Fault::trouble:
+      break;
+  }
+  if (direction == Direction::write) {
+    std::lock_guard lock(fork_state().disk);
+    disk_->pause_writes();
+  }
+  warn(Warning::disk, fmt::format("new kernels are kept in memory only: {}", fault.what()));
+}
+
+void KernelStore::warn(Warning kind, std::string_view text) {
+  const auto bit = static_cast<unsigned>(kind);
+  if ((warned_.fetch_or(bit) & bit) != 0) return;
+  if (!config_.warn) return log_line(LogLevel::warning, "cache", text);
+  try {
+    config_.warn(text);
+  } catch (...) {
+    // A log sink that fails must not fail the compile it reports on.
+  }
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "cache/disk.hpp"
+#include "cache/flights.hpp"
+#include "cache/location.hpp"
+#include "cache/memory_layer.hpp"
+#include "cache/row.hpp"
+#include "cache/tables.hpp"
+
+namespace fuseplan {
+
+enum class CacheMode {
+  rw,   ///< read and store on disk
+  ro,   ///< read from disk, store in memory
+  mem,  ///< memory only
+  off,  ///< build every time
+};
+
+struct StoreConfig {
+  CacheMode mode = CacheMode::rw;
+  std::string directory;  ///< empty: by the environment, see find_place()
+  CacheEnvironment environment = CacheEnvironment::current();
+  std::uint64_t cap_bytes = std::uint64_t{256} << 20;    ///< of database and journal on disk
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  ///< of rows kept in memory
+  bool synchronous = false;                              ///< wait for the disk at every store
+  bool allow_network = false;                            ///< store on network file systems too
+  std::chrono::milliseconds lookup_patience{250};   ///< with a locked database; then it is a miss
+  std::chrono::milliseconds store_patience{2500};   ///< likewise; then the row is not stored
+  std::chrono::milliseconds build_patience{60000};  ///< with another process building the same
+  long pretend_filesystem = 0;                      ///< see DiskConfig
+  /// Gets each kind of warning once; empty: the log. Called without locks, from any thread, as long
+  /// as the store lives.
+  std::function<void(std::string_view)> warn;
+};
+
+struct StoreStats {
+  std::uint64_t hits_memory = 0, hits_disk = 0, misses = 0, builds = 0;
+  std::uint64_t stored = 0;           ///< rows written to disk
+  std::uint64_t dropped = 0;          ///< rows that should have been, and were not
+  std::uint64_t evicted = 0;          ///< rows deleted to make room
+  std::uint64_t rejected_rows = 0;    ///< rows whose digest, lengths or text did not hold
+  std::uint64_t busy_timeouts = 0;    ///< times the patience with a locked database ran out
+  std::uint64_t set_aside = 0;        ///< damaged databases moved out of the way
+  std::uint64_t rows = 0, bytes = 0;  ///< of the database; of the memory layer without one
+  std::uint64_t hits() const { return hits_memory + hits_disk; }
+};
+
+struct VerifyReport {
+  std::uint64_t checked = 0, bad = 0, deleted = 0;
+  std::vector<std::string> problems;  ///< one sentence each
+};
+
+/// The kernels of one directory, for this process. A bad, busy, read-only or missing database makes
+/// every call slower, never wrong, and never an error: no function here throws for it.
+/// All functions may be called from any thread.
+class KernelStore {
+ public:
+  KernelStore(StoreConfig config, const Place& place);
+  ~KernelStore();
+  KernelStore(const KernelStore&) = delete;
+  KernelStore& operator=(const KernelStore&) = delete;
+
+  std::optional<Row> find(const CacheKey& key);
+  void put(const CacheKey& key, const Row& row);
+  bool erase(const CacheKey& key);
+
+  std::optional<std::string> find_tuning(const CacheKey& key);
+  void put_tuning(const CacheKey& key, const std::string& value);  ///< replaces an older value
+
+  StoreStats stats();
+  std::vector<tables::Entry> list();  ///< most recently used first, unverified
+  /// Checks every row, and the file's structure too if asked; deletes bad rows where it may write.
+  VerifyReport verify(bool structure);
+  std::uint64_t clear();  ///< number of kernels deleted
+
+  CacheMode mode() const { return config_.mode; }
+  /// Path of the database; empty when there is none, and then refusal() says why.
+  std::string location() const { return disk_ ? disk_->path() : std::string(); }
+  const std::string& refusal() const { return refusal_; }
+
+  // For get_or_build().
+  enum class Source { none, memory, disk };
+  struct Found {
+    std::shared_ptr<const Row> row;
+    Source source = Source::none;
+  };
+  Found look_up(const CacheKey& key);  ///< find() without counting
+  void keep(const CacheKey& key, const std::shared_ptr<const Row>& row);
+  void count(Source source);
+  void count_build() { ++counters_.builds; }
+  /// The lock of processes that build `key`; none where its result could not be shared anyway.
+  std::optional<FileLock> lock_build(const CacheKey& key);
+  FlightTable& flights() { return flights_; }
+
+ private:
+  struct Counters {
+    std::atomic<std::uint64_t> hits_memory{0}, hits_disk{0}, misses{0}, builds{0}, stored{0},
+        dropped{0}, evicted{0}, rejected_rows{0}, busy_timeouts{0};
+  };
+  enum class Warning : unsigned {
+    place = 1,
+    disk = 2,
+    damaged = 4,
+    row = 8,
+    busy = 16,
+    memory = 32
+  };
+  enum class Direction { read, write };
+
+  template <typename Body>
+  auto attempt(std::chrono::milliseconds patience, const Body& body);
+  template <typename Body>
+  auto on_disk(Direction direction, const Body& body)
+      -> std::optional<std::invoke_result_t<Body, Disk&>>;
+  void notice_set_aside(std::uint64_t count);
+  void degrade(Direction direction, const CacheFault& fault);
+  void warn(Warning kind, std::string_view text);
+
+  bool can_write() const { return disk_ && config_.mode == CacheMode::rw; }
+  bool insert_on_disk(const CacheKey& key, const StoredRow& row, std::uint64_t room);
+  void store_on_disk(const CacheKey& key, const Row& row);
+  void reject(const CacheKey& key, std::string_view what);
+  bool note_use(const Digest& key);
+  void flush_uses();
+  void keep_uses(std::vector<Digest> older);
+  void check_kernels(VerifyReport& report);
+  void check_tuning(VerifyReport& report);
+
+  StoreConfig config_;
+  std::string refusal_;
+  Counters counters_;
+  std::atomic<unsigned> warned_{0};
+  std::atomic<std::uint64_t> set_aside_{0};
+
+  std::unique_ptr<Disk> disk_;  // under fork_state().disk
+
+  // Under fork_state().memory:
+  MemoryLayer memory_;
+  FlightTable flights_;
+  std::map<Digest, std::string> tuning_;
+  unsigned uses_noted_ = 0;
+  std::vector<Digest> uses_;   // hits not yet in the database, oldest first
+  std::set<Digest> rejected_;  // bad rows that could not be deleted so far
+};
+
+/// The store of a directory: one object per process, directory and mode, shared by all who ask
+/// while one of them keeps it. The first to ask decides the other settings.
+std::shared_ptr<KernelStore> open_store(const StoreConfig& config);
+
+}  // namespace fuseplan

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// What `cache stats | list | verify | clear` ask of a store.
+#include <fmt/format.h>
+
+#include "cache/store_attempt.hpp"
+
+namespace fuseplan {
+
+StoreStats KernelStore::stats() {
+  StoreStats stats{
+      counters_.hits_memory,   counters_.hits_disk, counters_.misses,  counters_.builds,
+      counters_.stored,        counters_.dropped,   counters_.evicted, counters_.rejected_rows,
+      counters_.busy_timeouts, set_aside_};
+  const auto on_file = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](auto& database) {
+      return std::pair(tables::count_kernels(database), tables::file_bytes(database));
+    });
+  });
+  std::lock_guard lock(fork_state().memory);
+  stats.rows = on_file ? on_file->first : memory_.rows();
+  stats.bytes = on_file ? on_file->second : memory_.bytes();
+  return stats;
+}
+
+std::vector<tables::Entry> KernelStore::list() {
+  auto entries = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](auto& database) { return tables::list_kernels(database); });
+  });
+  if (entries) return std::move(*entries);
+  std::vector<tables::Entry> in_memory;
+  std::lock_guard lock(fork_state().memory);
+  memory_.each([&](const CacheKey& key, const Row& row) {
+    const auto bytes = static_cast<std::int64_t>(row.blob.size());
+    in_memory.push_back({0, key.digest, key.text, row.meta, bytes, bytes, 0, 0});
+  });
+  return in_memory;
+}
+
+VerifyReport KernelStore::verify(bool structure) {
+  VerifyReport report;
+  if (!disk_) return report;
+  check_kernels(report);
+  check_tuning(report);
+  if (!structure) return report;
+  const auto lines = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](sqlite::Connection& database) {
+      std::vector<std::string> found;
+      auto query = database.query("PRAGMA integrity_check(20)");
+      while (query.step())
+        if (query.text(0) != "ok") found.emplace_back(query.text(0));
+      return found;
+    });
+  });
+  if (!lines) report.problems.emplace_back("the structure of the file could not be checked");
+  if (lines) report.problems.insert(report.problems.end(), lines->begin(), lines->end());
+  return report;
+}
+
+void KernelStore::check_kernels(VerifyReport& report) {
+  const auto entries = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](auto& database) { return tables::list_kernels(database); });
+  });
+  if (!entries) {
+    report.problems.emplace_back("the database could not be read");
+    return;
+  }
+  for (const tables::Entry& entry : *entries) {
+    const auto stored = on_disk(Direction::read, [&](Disk& disk) {
+      return disk.read([&](auto& database) { return tables::read_kernel(database, entry.id); });
+    });
+    if (!stored || !*stored) continue;  // deleted since, or reported by degrade()
+    ++report.checked;
+    if (unpack_row({entry.key, (*stored)->key_text}, **stored)) continue;
+    ++report.bad;
+    report.problems.push_back(
+        fmt::format("kernel {} does not match its digest", to_hex(entry.key)));
+    if (!can_write()) continue;
+    const auto erased = on_disk(Direction::write, [&](Disk& disk) {
+      return disk.write([&](auto& database) {
+        tables::erase_kernel(database, entry.id);
+        return true;
+      });
+    });
+    if (erased) ++report.deleted;
+  }
+}
+
+void KernelStore::check_tuning(VerifyReport& report) {
+  const auto keys = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](auto& database) { return tables::tuning_keys(database); });
+  });
+  if (!keys) return;
+  for (const Digest& key : *keys) {
+    const auto found = on_disk(Direction::read, [&](Disk& disk) {
+      return disk.read([&](auto& database) { return tables::find_tuning(database, key); });
+    });
+    ++report.checked;
+    if (found && *found &&
+        equal_digest((*found)->digest, tuning_digest({key, (*found)->key_text}, (*found)->value)))
+      continue;
+    ++report.bad;
+    report.problems.push_back(
+        fmt::format("tuning result {} does not match its digest", to_hex(key)));
+    if (!can_write()) continue;
+    const auto erased = on_disk(Direction::write, [&](Disk& disk) {
+      return disk.write([&](auto& database) {
+        tables::erase_tuning(database, key);
+        return true;
+      });
+    });
+    if (erased) ++report.deleted;
+  }
+}
+
+std::uint64_t KernelStore::clear() {
+  std::uint64_t rows = 0;
+  {
+    std::lock_guard lock(fork_state().memory);
+    rows = memory_.rows();
+    memory_.clear();
+    tuning_.clear();
+    uses_.clear();
+    rejected_.clear();
+  }
+  if (!can_write()) return rows;
+  const auto deleted = on_disk(Direction::write, [](Disk& disk) {
+    const std::uint64_t count = disk.write([](auto& database) {
+      const std::uint64_t kernels = tables::count_kernels(database);
+      tables::clear(database);
+      return kernels;
+    });
+    disk.shrink();
+    return count;
+  });
+  return deleted.value_or(rows);
+}
+
+}  // namespace fuseplan

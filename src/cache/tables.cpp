@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "cache/tables.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include "cache/schema.hpp"
+
+namespace fuseplan::tables {
+namespace {
+
+std::span<const std::byte> bytes_of(const Digest& digest) {
+  return std::as_bytes(std::span(digest));
+}
+
+std::vector<std::byte> copy(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+Digest digest_from(std::span<const std::byte> bytes) {
+  Digest digest{};
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+              std::min(bytes.size(), digest.size()), digest.begin());
+  return digest;
+}
+
+std::int64_t now() { return static_cast<std::int64_t>(std::time(nullptr)); }
+
+std::int64_t next_seq(sqlite::Connection& database) {
+  return database.integer("SELECT max(seq) FROM usage") + 1;
+}
+
+std::uint64_t used_bytes(sqlite::Connection& database) {
+  const auto pages =
+      database.integer("PRAGMA page_count") - database.integer("PRAGMA freelist_count");
+  return static_cast<std::uint64_t>(pages) * page_bytes(database);
+}
+
+std::optional<StoredRow> stored_row(sqlite::Query& query) {
+  if (!query.step()) return std::nullopt;
+  return StoredRow{std::string(query.text(0)), std::string(query.text(1)), query.integer(2),
+                   query.integer(3),           copy(query.blob(4)),        copy(query.blob(5))};
+}
+
+struct SchemaFacts {
+  std::int64_t application_id, user_version;
+  std::vector<std::string> objects;  // type, name and text of everything in it
+  bool operator==(const SchemaFacts&) const = default;
+};
+
+SchemaFacts facts_of(sqlite::Connection& database) {
+  SchemaFacts facts{
+      database.integer("PRAGMA application_id"), database.integer("PRAGMA user_version"), {}};
+  auto query = database.query("SELECT type, name, sql FROM sqlite_master ORDER BY type, name");
+  while (query.step()) {
+    facts.objects.emplace_back(query.text(0));
+    facts.objects.emplace_back(query.text(1));
+    facts.objects.emplace_back(query.text(2));
+  }
+  return facts;
+}
+
+// What schema.sql gives: the one description of what a file of ours looks like.
+const SchemaFacts& expected() {
+  static const SchemaFacts* const facts = [] {
+    sqlite::Connection scratch = sqlite::Connection::in_memory();
+    create_schema(scratch);
+    return new SchemaFacts(facts_of(scratch));
+  }();
+  return *facts;
+}
+
+}  // namespace
+
+SchemaState inspect_schema(sqlite::Connection& database) {
+  const SchemaFacts found = facts_of(database);
+  const SchemaFacts& ours = expected();
+  if (found == ours) return SchemaState::current;
+  if (found == SchemaFacts{0, 0, {}}) return SchemaState::empty;
+  if (found.application_id == ours.application_id && found.user_version > ours.user_version)
+    throw CacheFault(Fault::trouble, "the database belongs to a newer fuseplan");
+  throw CacheFault(Fault::damaged, found.application_id == ours.application_id
+                                       ? "the database has another schema than this version's"
+                                       : "the database is not a kernel cache");
+}
+
+void create_schema(sqlite::Connection& database) { database.execute(kSchemaSql); }
+
+std::optional<StoredRow> find_kernel(sqlite::Connection& database, const Digest& key) {
+  return stored_row(
+      database.query("SELECT key_text, meta, coding, size, blob, digest FROM kernel WHERE key = ?")
+          .bind(bytes_of(key)));
+}
+
+std::optional<StoredRow> read_kernel(sqlite::Connection& database, std::int64_t id) {
+  return stored_row(
+      database.query("SELECT key_text, meta, coding, size, blob, digest FROM kernel WHERE id = ?")
+          .bind(id));
+}
+
+bool insert_kernel(sqlite::Connection& database, const Digest& key, const StoredRow& row) {
+  database
+      .query(
+          "INSERT OR IGNORE INTO kernel (key, key_text, meta, coding, size, blob, digest, "
+          "created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+      .bind(bytes_of(key))
+      .bind(row.key_text)
+      .bind(row.meta)
+      .bind(row.coding)
+      .bind(row.size)
+      .bind(std::span(row.blob))
+      .bind(std::span(row.digest))
+      .bind(now())
+      .run();
+  if (database.changes() == 0) return false;
+  database.query("INSERT OR REPLACE INTO usage (id, seq, size) VALUES (last_insert_rowid(), ?, ?)")
+      .bind(next_seq(database))
+      .bind(static_cast<std::int64_t>(row.bytes()))
+      .run();
+  return true;
+}
+
+bool erase_kernel(sqlite::Connection& database, const Digest& key) {
+  database.query("DELETE FROM usage WHERE id = (SELECT id FROM kernel WHERE key = ?)")
+      .bind(bytes_of(key))
+      .run();
+  database.query("DELETE FROM kernel WHERE key = ?").bind(bytes_of(key)).run();
+  return database.changes() > 0;
+}
+
+void erase_kernel(sqlite::Connection& database, std::int64_t id) {
+  database.query("DELETE FROM kernel WHERE id = ?").bind(id).run();
+  database.query("DELETE FROM usage WHERE id = ?").bind(id).run();
+}
+
+void touch_kernels(sqlite::Connection& database, std::span<const Digest> keys) {
+  if (keys.empty()) return;
+  std::int64_t seq = next_seq(database);
+  for (const Digest& key : keys)
+    database.query("UPDATE usage SET seq = ? WHERE id = (SELECT id FROM kernel WHERE key = ?)")
+        .bind(seq++)
+        .bind(bytes_of(key))
+        .run();
+}
+
+std::uint64_t evict_kernels(sqlite::Connection& database, std::uint64_t room, std::uint64_t limit) {
+  std::uint64_t evicted = 0;
+  while (used_bytes(database) + room > limit) {
+    std::int64_t oldest = 0;
+    {
+      auto query = database.query("SELECT id FROM usage ORDER BY seq LIMIT 1");
+      if (!query.step()) break;
+      oldest = query.integer(0);
+    }
+    erase_kernel(database, oldest);
+    ++evicted;
+  }
+  return evicted;
+}
+
+std::optional<TuningRow> find_tuning(sqlite::Connection& database, const Digest& key) {
+  auto query = database.query("SELECT key_text, value, digest FROM tuning WHERE key = ?");
+  query.bind(bytes_of(key));
+  if (!query.step()) return std::nullopt;
+  return TuningRow{std::string(query.text(0)), std::string(query.text(1)), copy(query.blob(2))};
+}
+
+void replace_tuning(sqlite::Connection& database, const CacheKey& key, std::string_view value) {
+  const Digest digest = tuning_digest(key, value);
+  database
+      .query(
+          "INSERT OR REPLACE INTO tuning (key, key_text, value, digest, created) "
+          "VALUES (?, ?, ?, ?, ?)")
+      .bind(bytes_of(key.digest))
+      .bind(key.text)
+      .bind(value)
+      .bind(bytes_of(digest))
+      .bind(now())
+      .run();
+}
+
+void erase_tuning(sqlite::Connection& database, const Digest& key) {
+  database.query("DELETE FROM tuning WHERE key = ?").bind(bytes_of(key)).run();
+}
+
+std::vector<Entry> list_kernels(sqlite::Connection& database) {
+  std::vector<Entry> entries;
+  auto query = database.query(
+      "SELECT kernel.id, key, key_text, meta, kernel.size, length(blob), coalesce(seq, 0), created "
+      "FROM kernel LEFT JOIN usage ON usage.id = kernel.id ORDER BY seq DESC");
+  while (query.step())
+    entries.push_back({query.integer(0), digest_from(query.blob(1)), std::string(query.text(2)),
+                       std::string(query.text(3)), query.integer(4), query.integer(5),
+                       query.integer(6), query.integer(7)});
+  return entries;
+}
+
+std::vector<Digest> tuning_keys(sqlite::Connection& database) {
+  std::vector<Digest> keys;
+  auto query = database.query("SELECT key FROM tuning");
+  while (query.step()) keys.push_back(digest_from(query.blob(0)));
+  return keys;
+}
+
+void clear(sqlite::Connection& database) {
+  database.query("DELETE FROM kernel").run();
+  database.query("DELETE FROM usage").run();
+  database.query("DELETE FROM tuning").run();
+}
+
+std::uint64_t count_kernels(sqlite::Connection& database) {
+  return static_cast<std::uint64_t>(database.integer("SELECT count(*) FROM kernel"));
+}
+
+std::uint64_t file_bytes(sqlite::Connection& database) {
+  return static_cast<std::uint64_t>(database.integer("PRAGMA page_count")) * page_bytes(database);
+}
+
+std::uint64_t page_bytes(sqlite::Connection& database) {
+  return static_cast<std::uint64_t>(database.integer("PRAGMA page_size"));
+}
+
+}  // namespace fuseplan::tables
