@@ -85,8 +85,8 @@ struct Expr {
 /// Drops nodes that no root needs and renumbers the rest in order.
 Expr compact(const Expr& expr);
 
-/// "max(0,fma(x,c0,c1))": x input, y previous, s0 scalar, c0 channel, e0 element. A result used more
-/// than once is spelled once, before: "t0=exp(x); add(t0,neg(t0))". Roots are joined by "; ".
+/// "max(0,fma(x,c0,c1))": x input, y previous, s0 scalar, c0 channel, e0 element. A result used
+/// more than once is spelled once, before: "t0=exp(x); add(t0,neg(t0))". Roots are joined by "; ".
 std::string to_text(const Expr& expr);
 
 }  // namespace fuseplan

@@ -23,13 +23,15 @@ struct LeafValues {
 std::vector<double> evaluate(const Expr& expr, const LeafValues& leaves);
 
 /// The roots as GPU source: one `const float t<i> = ...;` line per function node. `leaf` names the
-/// leaves in that source, `assign` turns root number and its name into the final statement.
+/// leaves in that source, `assign` turns root number and its name into the final statement. The
+/// source reads FP_INFINITY, FP_NAN and the fp_ functions of functions.def.
 std::string gpu_source(const Expr& expr, const std::function<std::string(const Node&)>& leaf,
                        const std::function<std::string(std::size_t, const std::string&)>& assign);
 
 /// d root / d leaf for the only root of `expr`, as an expression over the same leaves. Where a
-/// derivative does not exist it is the one of the side that select, min or max did not take:
-/// relu'(0) = 0, abs'(0) = 0.
+/// derivative does not exist: that of the branch select takes, 0 for abs at 0, and at a tie that of
+/// max's first and min's second argument. So relu'(0) = 0, leakyrelu'(0) is the slope, and a clamp
+/// follows its input for low < x <= high.
 Expr differentiate(const Expr& expr, Leaf leaf, int index = 0);
 
 }  // namespace fuseplan

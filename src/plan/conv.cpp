@@ -44,10 +44,13 @@ Tensor conv_output(const Conv& conv, const Tensor& input, const Tensor& weights)
   Dims lens{input.lens[0], weights.lens[0]};
   for (int axis = 0; axis < conv.spatial(); ++axis) {
     const std::int64_t in = input.lens[axis + 2], filter = weights.lens[axis + 2];
+    constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+    require(in < kLimit && filter < kLimit, Status::BadParm,
+            "axis {} has length {} and filter length {}, expected less than 2^31", axis, in,
+            filter);
     const std::int64_t reach = 1 + conv.dilation[axis] * (filter - 1);
     const std::int64_t room = in + conv.pad_lo[axis] + conv.pad_hi[axis];
-    require(filter < (std::int64_t{1} << 31) && in < (std::int64_t{1} << 31) && reach <= room,
-            Status::BadParm,
+    require(reach <= room, Status::BadParm,
             "filter of length {} (dilated: {}) does not fit into axis {} of length {} with "
             "padding {} and {}",
             filter, reach, axis, in, conv.pad_lo[axis], conv.pad_hi[axis]);

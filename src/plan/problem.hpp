@@ -14,7 +14,8 @@ namespace fuseplan {
 class Problem {
  public:
   /// Checks every op against the tensor before it. `output` of rank 0 means the last op's derived
-  /// output; otherwise its lengths must equal it, and type and strides are the caller's choice.
+  /// output; otherwise its lengths must equal it, and type and strides are the caller's choice, as
+  /// long as no two elements share memory.
   Problem(Tensor input, std::vector<Op> ops, Tensor output = {});
 
   const Tensor& input() const { return values_.front(); }
@@ -43,7 +44,8 @@ class Problem {
 ///   bias(f32:1x64x1x1:nchw);activation(relu)->f32:1x64x56x56:nchw
 /// Optional in conv: pad_hi=2x2, strict, deterministic. Any op: alpha, beta (Blend).
 std::string to_text(const Problem& problem);
-/// Throws Error(InvalidValue) that names the piece of text it could not read.
+/// Throws Error(InvalidValue) that names the piece of text it could not read, or what the
+/// constructor throws for a text that says something impossible.
 Problem parse_problem(std::string_view text);
 
 }  // namespace fuseplan

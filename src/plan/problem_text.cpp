@@ -2,6 +2,8 @@
 // The one-line text form of a Problem: written by to_text, read by parse_problem.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/status.hpp"
 #include "plan/problem.hpp"
 
@@ -48,14 +50,15 @@ bool take_flag(std::vector<std::string_view>& pieces, std::string_view flag) {
   return std::erase(pieces, flag) > 0;
 }
 
-std::string_view take_value(std::vector<std::string_view>& pieces, std::string_view key) {
+std::optional<std::string_view> take_value(std::vector<std::string_view>& pieces,
+                                           std::string_view key) {
   for (auto it = pieces.begin(); it != pieces.end(); ++it) {
-    if (!it->starts_with(key) || it->size() <= key.size() || (*it)[key.size()] != '=') continue;
+    if (!it->starts_with(key) || !it->substr(key.size()).starts_with('=')) continue;
     const std::string_view value = it->substr(key.size() + 1);
     pieces.erase(it);
     return value;
   }
-  return {};
+  return std::nullopt;
 }
 
 std::int64_t parse_number(std::string_view text) {
@@ -69,15 +72,15 @@ ConvOp parse_conv(std::vector<std::string_view>& pieces) {
   pieces.erase(pieces.begin());
   const std::size_t axes = static_cast<std::size_t>(std::max(0, op.weights.spatial()));
   const auto dims = [&](std::string_view key, Dims fallback) {
-    const std::string_view value = take_value(pieces, key);
-    return value.empty() ? fallback : parse_dims(value);
+    const auto value = take_value(pieces, key);
+    return value ? parse_dims(*value) : fallback;
   };
   op.conv.pad_lo = dims("pad", Dims(axes, 0));
   op.conv.pad_hi = dims("pad_hi", op.conv.pad_lo);
   op.conv.stride = dims("stride", Dims(axes, 1));
   op.conv.dilation = dims("dilation", Dims(axes, 1));
-  const std::string_view groups = take_value(pieces, "groups");
-  if (!groups.empty()) op.conv.groups = parse_number(groups);
+  const auto groups = take_value(pieces, "groups");
+  if (groups) op.conv.groups = parse_number(*groups);
   op.conv.strict = take_flag(pieces, "strict");
   op.conv.deterministic = take_flag(pieces, "deterministic");
   return op;

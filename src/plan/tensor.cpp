@@ -41,6 +41,15 @@ Dims strides_in_order(const Dims& lens, const Axes& order) {
   return strides;
 }
 
+// Axes from innermost to outermost, read off the strides; ties go to the later axis.
+StaticVector<int, kMaxRank> axes_by_stride(const Tensor& tensor) {
+  StaticVector<int, kMaxRank> order(tensor.lens.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
+  return order;
+}
+
 const char* layout_text(Layout layout, int rank) {
   if (layout == Layout::channels_last) return rank == 5 ? "ndhwc" : "nhwc";
   return rank == 5 ? "ncdhw" : "nchw";
@@ -85,11 +94,17 @@ Tensor packed(DType dtype, const Dims& lens, Layout layout) {
 Tensor with_lens(const Tensor& like, const Dims& lens) {
   const Layout layout = like.layout();
   if (layout != Layout::strided) return packed(like.dtype, lens, layout);
-  StaticVector<int, kMaxRank> order(like.lens.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return like.strides[a] < like.strides[b]; });
-  return Tensor{like.dtype, lens, strides_in_order(lens, order)};
+  return Tensor{like.dtype, lens, strides_in_order(lens, axes_by_stride(like))};
+}
+
+bool may_overlap(const Tensor& tensor) {
+  std::int64_t inside = 0;  // offset of the last element of the axes so far
+  for (int axis : axes_by_stride(tensor)) {
+    if (tensor.lens[axis] == 1) continue;
+    if (tensor.strides[axis] <= inside) return true;
+    inside += (tensor.lens[axis] - 1) * tensor.strides[axis];
+  }
+  return false;
 }
 
 void validate(const Tensor& tensor, std::string_view what) {
@@ -100,6 +115,7 @@ void validate(const Tensor& tensor, std::string_view what) {
           "{}: expected 1 to {} dimensions with a stride each, got {} and {}", what, kMaxRank,
           lens.size(), strides.size());
   std::int64_t budget = (kMax / 8) - 1;  // elements of the widest type
+  std::int64_t elements = 1;
   for (int axis = 0; axis < tensor.rank(); ++axis) {
     require(lens[axis] > 0 && strides[axis] > 0, Status::BadParm,
             "{}: dimension {} has length {} and stride {}, both must be positive", what, axis,
@@ -108,6 +124,9 @@ void validate(const Tensor& tensor, std::string_view what) {
             "{}: {} with strides {} spans more than 2^63 - 1 bytes", what, dims_text(lens),
             dims_text(strides, ','));
     budget -= (lens[axis] - 1) * strides[axis];
+    require(elements <= kMax / lens[axis], Status::BadParm, "{}: {} is more than 2^63 - 1 elements",
+            what, dims_text(lens));
+    elements *= lens[axis];
   }
 }
 

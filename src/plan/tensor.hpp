@@ -41,8 +41,12 @@ Tensor packed(DType dtype, const Dims& lens, Layout layout);
 /// keep their order from outer to inner and become packed in that order.
 Tensor with_lens(const Tensor& like, const Dims& lens);
 
+/// False if, from the innermost axis outwards, every stride steps over all that lies inside it, so
+/// that no two elements share memory.
+bool may_overlap(const Tensor& tensor);
+
 /// Throws Error(BadParm) unless rank is 1..kMaxRank, lengths and strides are positive, and bytes()
-/// fits in 63 bits. `what` names the tensor in the message.
+/// and elements() fit in 63 bits. `what` names the tensor in the message.
 void validate(const Tensor& tensor, std::string_view what);
 
 /// "f32:1x64x56x56:nhwc"; strided tensors spell their strides: "f32:1x8x4x4:s200,25,6,1".
