@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/blocks.hpp"
+
+#include "base/half.hpp"
+
+#if defined(__x86_64__)
+// GCC 12 takes the undefined vectors inside its own intrinsics for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+#endif
+
+namespace fuseplan::cpu {
+namespace {
+
+float value_of(float value) { return value; }
+struct F16 {
+  std::uint16_t bits;
+};
+struct Bf16 {
+  std::uint16_t bits;
+};
+float value_of(F16 value) { return f16_to_float(value.bits); }
+float value_of(Bf16 value) { return bf16_to_float(value.bits); }
+
+template <typename T>
+void widen_strided(const T* input, std::int64_t stride, float* output, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) output[i] = value_of(input[i * stride]);
+}
+
+template <typename T>
+void widen_plain(const void* input, std::int64_t stride, float* output, std::int64_t count) {
+  widen_strided(static_cast<const T*>(input), stride, output, count);
+}
+
+template <int kLanes>
+void transpose_plain(const float* const* rows, float* const* columns) {
+  for (int j = 0; j < kLanes; ++j)
+    for (int i = 0; i < kLanes; ++i) columns[j][i] = rows[i][j];
+}
+
+#if defined(__x86_64__)
+#define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+
+// Lane m of register i is a quarter of row 4 m + i, so that a 4 x 4 transpose inside the lanes
+// leaves whole columns.
+FUSEPLAN_AVX512 void transpose_avx512(const float* const* rows, float* const* columns) {
+#pragma GCC unroll 4
+  for (int j = 0; j < 16; j += 4) {
+    __m512 r[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows[i] + j));
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 4] + j), 1);
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 8] + j), 2);
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 12] + j), 3);
+    }
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
+    const __m512d b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
+    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
+    const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    _mm512_storeu_ps(columns[j], _mm512_castpd_ps(_mm512_unpacklo_pd(a, b)));
+    _mm512_storeu_ps(columns[j + 1], _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    _mm512_storeu_ps(columns[j + 2], _mm512_castpd_ps(_mm512_unpacklo_pd(c, d)));
+    _mm512_storeu_ps(columns[j + 3], _mm512_castpd_ps(_mm512_unpackhi_pd(c, d)));
+  }
+}
+
+FUSEPLAN_AVX2 void transpose_avx2(const float* const* rows, float* const* columns) {
+#pragma GCC unroll 2
+  for (int j = 0; j < 8; j += 4) {
+    __m256 r[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      r[i] = _mm256_castps128_ps256(_mm_loadu_ps(rows[i] + j));
+      r[i] = _mm256_insertf128_ps(r[i], _mm_loadu_ps(rows[i + 4] + j), 1);
+    }
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1]));
+    const __m256d b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
+    const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1]));
+    const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+    _mm256_storeu_ps(columns[j], _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
+    _mm256_storeu_ps(columns[j + 1], _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+    _mm256_storeu_ps(columns[j + 2], _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
+    _mm256_storeu_ps(columns[j + 3], _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
+  }
+}
+
+FUSEPLAN_AVX2 __m256 load8(const float* input) { return _mm256_loadu_ps(input); }
+FUSEPLAN_AVX2 __m256 load8(const F16* input) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(input)));
+}
+FUSEPLAN_AVX2 __m256 load8(const Bf16* input) {
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(input));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+}
+
+template <typename T>
+FUSEPLAN_AVX2 void widen_avx2(const void* from, std::int64_t stride, float* output,
+                              std::int64_t count) {
+  const T* input = static_cast<const T*>(from);
+  std::int64_t i = 0;
+  if (stride == 1)
+    for (; i + 8 <= count; i += 8) _mm256_storeu_ps(output + i, load8(input + i));
+  widen_strided(input + i * stride, stride, output + i, count - i);
+}
+
+FUSEPLAN_AVX512 __m512 load16(const float* input, __mmask16 mask) {
+  return _mm512_maskz_loadu_ps(mask, input);
+}
+FUSEPLAN_AVX512 __m512 load16(const F16* input, __mmask16 mask) {
+  return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, input));
+}
+FUSEPLAN_AVX512 __m512 load16(const Bf16* input, __mmask16 mask) {
+  const __m256i bits = _mm256_maskz_loadu_epi16(mask, input);
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+__mmask16 first_lanes(std::int64_t count) {
+  return count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1);
+}
+
+template <typename T>
+FUSEPLAN_AVX512 void widen_avx512(const void* from, std::int64_t stride, float* output,
+                                  std::int64_t count) {
+  const T* input = static_cast<const T*>(from);
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = first_lanes(count - i);
+      _mm512_mask_storeu_ps(output + i, mask, load16(input + i, mask));
+    }
+  } else if (stride == 2) {
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    for (std::int64_t i = 0; i < count; i += 16) {
+      // The last value wanted is 2 (count - 1) from the first: nothing behind it is read.
+      const std::int64_t left = 2 * (count - i) - 1;
+      const __m512 low = load16(input + 2 * i, first_lanes(left));
+      const __m512 high = load16(input + 2 * i + 16, left > 16 ? first_lanes(left - 16) : 0);
+      _mm512_mask_storeu_ps(output + i, first_lanes(count - i),
+                            _mm512_permutex2var_ps(low, even, high));
+    }
+  } else {
+    widen_strided(input, stride, output, count);
+  }
+}
+#endif
+
+template <typename T>
+BlockOps ops_of(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) return {transpose_avx512, widen_avx512<T>, 16};
+  if (isa == Isa::avx2) return {transpose_avx2, widen_avx2<T>, 8};
+#endif
+  return {transpose_plain<1>, widen_plain<T>, lanes_of(isa)};
+}
+
+}  // namespace
+
+BlockOps block_ops(DType dtype, Isa isa) {
+  if (dtype == DType::f16) return ops_of<F16>(isa);
+  if (dtype == DType::bf16) return ops_of<Bf16>(isa);
+  return ops_of<float>(isa);
+}
+
+}  // namespace fuseplan::cpu

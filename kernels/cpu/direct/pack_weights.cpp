@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/pack_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+
+#include "base/memory.hpp"
+#include "kernels/cpu/direct/blocks.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+/// One weight of a filter: where it lies behind its output channel's first weight, in elements,
+/// and which vector of the packed tile it goes to.
+struct Place {
+  std::int64_t source, vector;
+};
+
+std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at) {
+  const auto& filter = plan.shape.conv.filter;
+  const std::int64_t first = at[0] / plan.chunk * plan.chunk;
+  const std::int64_t channels = std::min(plan.chunk, plan.shape.conv.group_inputs - first);
+  const std::int64_t row = at[1] * filter[1] + at[2];
+  return first * plan.shape.taps() + (row * channels + at[0] - first) * filter[2] + at[3];
+}
+
+// In the order of memory, so that weights that are neighbours there are neighbours here.
+std::span<Place> places_of(const DirectPlan& plan, Scratch& scratch) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const std::array<std::int64_t, 4> lens{conv.group_inputs, conv.filter[0], conv.filter[1],
+                                         conv.filter[2]};
+  std::array<std::size_t, 4> order{0, 1, 2, 3};
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t axis) {
+    return lens[axis] == 1 ? std::int64_t{0} : conv.weight_stride[axis + 1];
+  });
+  const auto count = static_cast<std::size_t>(conv.group_inputs * plan.shape.taps());
+  const std::span<Place> places(scratch.take_array<Place>(count), count);
+  std::array<std::int64_t, 4> at{};
+  for (Place& place : places) {
+    place.vector = packed_index(plan, at);
+    place.source = 0;
+    for (std::size_t axis = 0; axis < 4; ++axis)
+      place.source += at[axis] * conv.weight_stride[axis + 1];
+    for (std::size_t i = 4; i-- > 0;) {
+      if (++at[order[i]] < lens[order[i]]) break;
+      at[order[i]] = 0;
+    }
+  }
+  return places;
+}
+
+class VectorPacker {
+ public:
+  VectorPacker(const DirectPlan& plan, const void* raw, std::span<const Place> places)
+      : plan_(plan),
+        places_(places),
+        raw_(static_cast<const std::byte*>(raw)),
+        bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
+        ops_(block_ops(plan.shape.weights, plan.isa)) {}
+
+  /// Output channels [channel, channel + count) into the lanes at `output`, whose vectors are
+  /// `step` floats apart. The other lanes become zero.
+  void pack(std::int64_t channel, std::int64_t count, float* output, std::int64_t step) const {
+    const auto lanes = static_cast<std::size_t>(ops_.lanes);
+    for (std::size_t e = 0; e < places_.size();) {
+      const bool run = e + lanes <= places_.size() &&
+                       places_[e + lanes - 1].source == places_[e].source + ops_.lanes - 1;
+      if (run) {
+        square(e, channel, count, output, step);
+        e += lanes;
+      } else {
+        single(places_[e++], channel, count, output, step);
+      }
+    }
+  }
+
+ private:
+  const void* source(std::int64_t channel, const Place& place) const {
+    return raw_ + (channel * plan_.shape.conv.weight_stride[0] + place.source) * bytes_;
+  }
+
+  void square(std::size_t e, std::int64_t channel, std::int64_t count, float* output,
+              std::int64_t step) const {
+    alignas(64) static constexpr float kZeros[16] = {};
+    alignas(64) float widened[16][16];
+    const float* rows[16];
+    float* columns[16];
+    for (int i = 0; i < ops_.lanes; ++i) {
+      columns[i] = output + places_[e + static_cast<std::size_t>(i)].vector * step;
+      rows[i] = kZeros;
+      if (i >= count) continue;
+      const void* row = source(channel + i, places_[e]);
+      if (plan_.shape.weights == DType::f32) {
+        rows[i] = static_cast<const float*>(row);
+      } else {
+        ops_.widen(row, 1, widened[i], ops_.lanes);
+        rows[i] = widened[i];
+      }
+    }
+    ops_.transpose(rows, columns);
+  }
+
+  void single(const Place& place, std::int64_t channel, std::int64_t count, float* output,
+              std::int64_t step) const {
+    float* lanes = output + place.vector * step;
+    std::fill_n(lanes, ops_.lanes, 0.0F);
+    if (count > 0)
+      ops_.widen(source(channel, place), plan_.shape.conv.weight_stride[0], lanes,
+                 std::min<std::int64_t>(count, ops_.lanes));
+  }
+
+  const DirectPlan& plan_;
+  std::span<const Place> places_;
+  const std::byte* raw_;
+  std::int64_t bytes_;
+  BlockOps ops_;
+};
+
+}  // namespace
+
+std::size_t packed_weight_bytes(const DirectPlan& plan) {
+  return static_cast<std::size_t>(plan.shape.conv.groups *
+                                  plan.weight_offset(plan.tiles_of_channels)) *
+         sizeof(float);
+}
+
+void pack_weights(const DirectPlan& plan, const void* raw, float* packed,
+                  const Parallel& parallel) {
+  const ConvGeometry& conv = plan.shape.conv;
+  Scratch scratch;
+  const VectorPacker packer(plan, raw, places_of(plan, scratch));
+  const std::int64_t lanes = plan.lanes();
+  const std::int64_t vectors = (conv.group_outputs + lanes - 1) / lanes;
+  const auto pack_vector = [&](long index) {
+    const std::int64_t group = index / vectors, vector = index % vectors;
+    const std::int64_t tile = vector / plan.config.vectors;
+    float* output = packed + group * plan.weight_offset(plan.tiles_of_channels) +
+                    plan.weight_offset(tile) + vector % plan.config.vectors * lanes;
+    packer.pack(group * conv.group_outputs + vector * lanes, conv.group_outputs - vector * lanes,
+                output, plan.vectors_of(tile) * lanes);
+  };
+  const long total = conv.groups * vectors;
+  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
+  parallel(parts, [&](int part) {
+    const Range range = split(total, parts, part);
+    for (long i = range.first; i < range.last; ++i) pack_vector(i);
+  });
+}
+
+std::string packed_weight_format(const DirectPlan& plan) {
+  return fmt::format("direct:{}x{}:chunk{}:groups{}", plan.config.vectors, plan.lanes(), plan.chunk,
+                     plan.shape.conv.groups);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/cpu/direct/block.hpp"
+
+namespace fuseplan::cpu {
+
+/// The units of a launch, in the order they are walked, and how they are dealt out. A unit is a
+/// block with one tile of output channels; the block's tiles follow one another, so that its input
+/// is staged once.
+class Schedule {
+ public:
+  Schedule(const DirectPlan& plan, int threads);
+
+  int parts() const { return parts_; }
+  /// First unit of a part; parts are nearly equal in multiply-adds. first(parts()) is the end.
+  std::int64_t first(int part) const;
+  Block block(std::int64_t unit) const;
+  std::int64_t channel_tile(std::int64_t unit) const { return unit % plan_.tiles_of_channels; }
+  std::int64_t rows() const { return rows_; }  ///< most rows of a block
+
+ private:
+  std::int64_t blocks_per_plane() const { return row_blocks_ * column_blocks_; }
+  std::int64_t vectors() const;
+  void cut_rows(std::int64_t rows);
+  Block block_of_plane(std::int64_t index) const;  ///< image, group and plane left out
+
+  const DirectPlan& plan_;
+  std::int64_t planes_ = 0;  ///< output planes of all images and groups
+  std::int64_t rows_ = 0, row_blocks_ = 0, column_blocks_ = 0;
+  int parts_ = 1;
+};
+
+}  // namespace fuseplan::cpu

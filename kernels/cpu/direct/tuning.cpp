@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/tuning.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/direct/tile_emitter.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+struct TileSize {
+  int pixels, vectors;
+};
+constexpr TileSize kWideTiles[] = {{14, 2}, {9, 3}, {6, 4}, {28, 1}};
+constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {12, 1}};
+
+// What a block's input and a chunk's weights may take of a second-level cache of 1 MB or more.
+constexpr std::int64_t kBlockBytes = 256 << 10;
+constexpr std::int64_t kChunkBytes = 640 << 10;
+constexpr std::int64_t kFloat = sizeof(float);
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t depth_of(const DirectShape& shape) { return shape.conv.group_inputs * shape.taps(); }
+
+/// Cycles for one output row: a multiply-add or a load each, whichever there are more of, and what
+/// a tile costs besides: its call, its store, its share of the chain.
+double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
+  const std::int64_t width = shape.conv.output.len[4];
+  const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
+  const std::int64_t tiles = ceil_div(width, size.pixels);
+  const double pixels = static_cast<double>(width) / static_cast<double>(tiles);
+  const auto cost = [&](std::int64_t vectors) {
+    const double products = pixels * static_cast<double>(vectors);
+    const double loads = pixels + static_cast<double>(vectors);
+    constexpr double kCall = 60, kStore = 4;
+    return std::max(products, loads) * static_cast<double>(depth_of(shape)) + kCall +
+           kStore * products;
+  };
+  const std::int64_t full = all / size.vectors, tail = all % size.vectors;
+  return static_cast<double>(tiles) *
+         (static_cast<double>(full) * cost(size.vectors) + (tail > 0 ? cost(tail) : 0));
+}
+
+std::vector<TileSize> sizes_by_cost(const DirectShape& shape, Isa isa) {
+  const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
+  std::vector<TileSize> sizes;
+  const auto consider = [&](TileSize size) {
+    if (size.vectors <= all) sizes.push_back(size);
+  };
+  if (isa == Isa::avx512) {
+    std::ranges::for_each(kWideTiles, consider);
+  } else {
+    std::ranges::for_each(kNarrowTiles, consider);
+  }
+  std::ranges::stable_sort(sizes, {}, [&](TileSize size) { return row_cost(shape, isa, size); });
+  return sizes;
+}
+
+std::int64_t block_of(const DirectShape& shape) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t per_pixel = conv.group_inputs * kFloat * conv.stride[1] * conv.stride[2];
+  return std::max<std::int64_t>(1, kBlockBytes / per_pixel);
+}
+
+std::int64_t chunk_of(const DirectShape& shape, Isa isa, int vectors) {
+  const std::int64_t per_channel = shape.taps() * vectors * lanes_of(isa) * kFloat;
+  const std::int64_t most = std::max<std::int64_t>(16, kChunkBytes / per_channel);
+  return ceil_div(shape.conv.group_inputs, ceil_div(shape.conv.group_inputs, most));
+}
+
+bool stages(const DirectShape& shape) { return shape.input != DType::f32; }
+
+}  // namespace
+
+std::vector<DirectConfig> tuning_space(const DirectShape& shape, Isa isa) {
+  std::vector<DirectConfig> configs;
+  for (const TileSize size : sizes_by_cost(shape, isa))
+    configs.push_back({size.pixels, size.vectors, block_of(shape),
+                       chunk_of(shape, isa, size.vectors), stages(shape)});
+  return configs;
+}
+
+}  // namespace fuseplan::cpu
