@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "driver/case.hpp"
+
+#include <cmath>
+
+namespace fuseplan::driver {
+namespace {
+
+using test::HostTensor;
+
+HostTensor host_tensor(const TensorSpec& tensor, int misalign) {
+  return {static_cast<test::Element>(tensor.type), tensor.lens, tensor.strides, misalign};
+}
+
+TensorSpec output_spec(const ProblemSpec& problem) {
+  if (problem.output.rank() > 0) return problem.output;
+  const bool last = problem.input.strides == packed_strides(problem.input.lens, true) &&
+                    problem.input.strides != packed_strides(problem.input.lens, false);
+  return packed(problem.input.type, problem.output_lens(), last);
+}
+
+// Weights so small that sums over many channels stay near 1.
+double weight_range(const TensorSpec& weights) {
+  double taps = 1;
+  for (std::size_t axis = 1; axis < weights.rank(); ++axis)
+    taps *= static_cast<double>(weights.lens[axis]);
+  return std::sqrt(3 / taps);
+}
+
+std::vector<int> ints(const Dims& values) { return {values.begin(), values.end()}; }
+
+ConvDesc describe_conv(const OpSpec& op) {
+  auto desc = make<ConvDesc>(fuseplanCreateConvolutionDescriptor);
+  const int axes = static_cast<int>(op.stride.size());
+  check(fuseplanInitConvolutionNdDescriptor(desc.get(), axes, ints(op.pad_lo).data(),
+                                            ints(op.stride).data(), ints(op.dilation).data(),
+                                            fuseplanConvolution));
+  check(fuseplanSetConvolutionPadding(desc.get(), axes, ints(op.pad_lo).data(),
+                                      ints(op.pad_hi).data()));
+  check(fuseplanSetConvolutionGroupCount(desc.get(), static_cast<int>(op.groups)));
+  check(fuseplanSetConvolutionAttribute(desc.get(), FUSEPLAN_CONVOLUTION_ATTRIB_STRICT, op.strict));
+  check(fuseplanSetConvolutionAttribute(desc.get(), FUSEPLAN_CONVOLUTION_ATTRIB_DETERMINISTIC,
+                                        op.deterministic));
+  return desc;
+}
+
+}  // namespace
+
+ActivationParameters usual_parameters(fuseplanActivationMode_t mode) {
+  switch (mode) {
+    case fuseplanActivationTANH:
+      return {0.8, 1.3, 0};
+    case fuseplanActivationPOWER:
+      return {4.5, 0.25, 1.5};  // a base that stays positive for values of a few units
+    case fuseplanActivationCLIPPEDRELU:
+      return {0.75, 0, 0};
+    case fuseplanActivationLEAKYRELU:
+      return {0.1, 0, 0};
+    case fuseplanActivationELU:
+      return {1.1, 0, 0};
+    case fuseplanActivationCLAMP:
+      return {-0.4, 0.6, 0};
+    case fuseplanActivationHARDSWISH:
+    case fuseplanActivationHARDSIGMOID:
+      return {1.0 / 6, 0.5, 0};
+    case fuseplanActivationSOFTPLUS:
+      return {1.5, 0, 0};
+    default:
+      return {1, 0, 1};
+  }
+}
+
+Case::Case(ProblemSpec problem, const CaseOptions& options)
+    : problem_(std::move(problem)),
+      random_(options.stream),
+      misalign_(options.misalign),
+      input_(host_tensor(problem_.input, misalign_)),
+      output_(host_tensor(output_spec(problem_), misalign_)),
+      previous_(output_),
+      input_desc_(describe(problem_.input)),
+      output_desc_(describe(output_spec(problem_))),
+      plan_(make<Plan>(fuseplanCreatePlan, fuseplanVerticalFusion, input_desc_.get())),
+      args_(make<Args>(fuseplanCreateOperatorArgs)) {
+  random_.fill(input_);
+  for (const OpSpec& op : problem_.ops) {
+    Blend blend;
+    const bool last = &op == &problem_.ops.back();
+    if (options.blend) blend.alpha = static_cast<float>(random_.uniform(0.5, 1.5));
+    if (options.blend && last) blend.beta = static_cast<float>(random_.uniform(-1, 1));
+    append(op, blend);
+  }
+  check(fuseplanPlanSetOutputDescriptor(plan(), output_desc()));
+  if (options.blend) {
+    random_.fill(previous_);
+    reset_output();
+  }
+}
+
+void Case::execute(fuseplanHandle_t handle) {
+  check(fuseplanExecutePlan(handle, plan(), input_desc(), input_.data(), output_desc(),
+                            output_.data(), args()));
+}
+
+const test::ReferenceResult& Case::reference() {
+  if (!reference_) reference_ = test::run_reference(input_, steps_, &previous_);
+  return *reference_;
+}
+
+HostTensor& Case::new_parameter(const TensorSpec& tensor, double low, double high) {
+  parameters_.push_back(host_tensor(tensor, misalign_));
+  random_.fill(parameters_.back(), low, high);
+  return parameters_.back();
+}
+
+void Case::add_step(test::Step step, const Blend& blend) {
+  step.alpha = blend.alpha;
+  step.beta = blend.beta;
+  steps_.push_back(std::move(step));
+}
+
+void Case::append_conv(const OpSpec& op, const Blend& blend) {
+  const double range = weight_range(op.tensor);
+  const HostTensor& weights = new_parameter(op.tensor, -range, range);
+  fuseplanOp_t token = nullptr;
+  check(fuseplanCreateOpConvForward(plan(), &token, describe_conv(op).get(),
+                                    describe(op.tensor).get()));
+  check(fuseplanSetOpArgsConvForward(args(), token, &blend.alpha, &blend.beta, weights.data()));
+  add_step({test::Convolution{&weights, op.stride, op.dilation, op.pad_lo, op.pad_hi, op.groups}},
+           blend);
+}
+
+void Case::append_norm(const OpSpec& op, const Blend& blend) {
+  constexpr double kEpsilon = 1e-5;
+  const HostTensor& scale = new_parameter(op.tensor, 0.5, 1.5);
+  const HostTensor& bias = new_parameter(op.tensor, -1, 1);
+  const HostTensor& mean = new_parameter(op.tensor, -1, 1);
+  const HostTensor& variance = new_parameter(op.tensor, 0.25, 2);
+  fuseplanOp_t token = nullptr;
+  check(
+      fuseplanCreateOpBatchNormInference(plan(), &token, op.norm_mode, describe(op.tensor).get()));
+  check(fuseplanSetOpArgsBatchNormInference(args(), token, &blend.alpha, &blend.beta, scale.data(),
+                                            bias.data(), mean.data(), variance.data(), kEpsilon));
+  add_step({test::BatchNorm{&scale, &bias, &mean, &variance, kEpsilon}}, blend);
+}
+
+void Case::append_activation(const OpSpec& op, const Blend& blend) {
+  const ActivationParameters p = usual_parameters(op.mode);
+  fuseplanOp_t token = nullptr;
+  check(fuseplanCreateOpActivationForward(plan(), &token, op.mode));
+  check(fuseplanSetOpArgsActivForward(args(), token, &blend.alpha, &blend.beta, p.alpha, p.beta,
+                                      p.gamma));
+  add_step({test::Activation{static_cast<test::Mode>(op.mode), p.alpha, p.beta, p.gamma}}, blend);
+}
+
+void Case::append(const OpSpec& op, const Blend& blend) {
+  fuseplanOp_t token = nullptr;
+  switch (op.kind) {
+    case OpKind::conv:
+      return append_conv(op, blend);
+    case OpKind::norm:
+      return append_norm(op, blend);
+    case OpKind::activation:
+      return append_activation(op, blend);
+    case OpKind::bias: {
+      const HostTensor& bias = new_parameter(op.tensor, -1, 1);
+      check(fuseplanCreateOpBiasForward(plan(), &token, describe(op.tensor).get()));
+      check(fuseplanSetOpArgsBiasForward(args(), token, &blend.alpha, &blend.beta, bias.data()));
+      return add_step({test::Bias{&bias}}, blend);
+    }
+    case OpKind::add: {
+      const double factor = random_.uniform(-1.5, 1.5);
+      const HostTensor& other = new_parameter(op.tensor, -1, 1);
+      check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
+      check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, other.data(),
+                                       factor));
+      return add_step({test::Add{&other, factor}}, blend);
+    }
+    case OpKind::scale_shift: {
+      const HostTensor& scale = new_parameter(op.tensor, -1.5, 1.5);
+      const HostTensor& shift = new_parameter(op.tensor, -1, 1);
+      check(fuseplanCreateOpScaleShift(plan(), &token, describe(op.tensor).get()));
+      check(fuseplanSetOpArgsScaleShift(args(), token, &blend.alpha, &blend.beta, scale.data(),
+                                        shift.data()));
+      return add_step({test::ScaleShift{&scale, &shift}}, blend);
+    }
+  }
+}
+
+}  // namespace fuseplan::driver

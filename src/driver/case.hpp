@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "driver/problem.hpp"
+#include "support/reference.hpp"
+#include "support/tolerance.hpp"
+
+namespace fuseplan::driver {
+
+/// What besides its shapes a case is made with.
+struct CaseOptions {
+  std::uint64_t stream = 0;  ///< of the random data
+  bool blend = false;        ///< random alphas on every op and a beta on the last
+  int misalign = 0;          ///< elements that tensors lie off a cache line
+};
+
+/// A problem with data: host tensors full of signed random values, a plan and its arguments, and
+/// the reference's view of the same. Runs on CPU handles, whose pointers are host pointers.
+class Case {
+ public:
+  explicit Case(ProblemSpec problem, const CaseOptions& options = {});
+
+  const ProblemSpec& problem() const { return problem_; }
+  fuseplanPlan_t plan() const { return plan_.get(); }
+  fuseplanOperatorArgs_t args() const { return args_.get(); }
+  fuseplanTensorDescriptor_t input_desc() const { return input_desc_.get(); }
+  fuseplanTensorDescriptor_t output_desc() const { return output_desc_.get(); }
+  test::HostTensor& input() { return input_; }
+  test::HostTensor& output() { return output_; }
+  test::HostTensor& parameter(std::size_t index) { return parameters_[index]; }
+
+  void compile(fuseplanHandle_t handle) { check(fuseplanCompilePlan(handle, plan())); }
+  void execute(fuseplanHandle_t handle);
+  /// Puts back what the output held before the first execution; beta blending reads it.
+  void reset_output() { output_ = previous_; }
+
+  /// The result computed in double, made at the first call.
+  const test::ReferenceResult& reference();
+  test::Comparison compare() { return test::compare(output_, reference()); }
+
+ private:
+  struct Blend {
+    float alpha = 1, beta = 0;
+  };
+  void append(const OpSpec& op, const Blend& blend);
+  void append_conv(const OpSpec& op, const Blend& blend);
+  void append_norm(const OpSpec& op, const Blend& blend);
+  void append_activation(const OpSpec& op, const Blend& blend);
+  test::HostTensor& new_parameter(const TensorSpec& tensor, double low, double high);
+  void add_step(test::Step step, const Blend& blend);
+
+  ProblemSpec problem_;
+  test::Random random_;
+  int misalign_;
+  test::HostTensor input_, output_, previous_;
+  std::deque<test::HostTensor> parameters_;  // steps point into it
+  std::vector<test::Step> steps_;
+  std::optional<test::ReferenceResult> reference_;
+  TensorDesc input_desc_, output_desc_;
+  Plan plan_;
+  Args args_;
+};
+
+/// Parameters of an activation that make its formula do something.
+struct ActivationParameters {
+  double alpha, beta, gamma;
+};
+ActivationParameters usual_parameters(fuseplanActivationMode_t mode);
+
+}  // namespace fuseplan::driver

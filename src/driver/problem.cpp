@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "driver/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <stdexcept>
+
+namespace fuseplan::driver {
+namespace {
+
+struct NamedType {
+  fuseplanDataType_t type;
+  const char* name;
+  std::size_t bytes;
+};
+constexpr NamedType kTypes[] = {
+    {fuseplanFloat, "f32", 4}, {fuseplanHalf, "f16", 2}, {fuseplanBFloat16, "bf16", 2}};
+
+const NamedType& row(fuseplanDataType_t type) {
+  for (const NamedType& row : kTypes)
+    if (row.type == type) return row;
+  throw std::invalid_argument("data type " + std::to_string(type) + " is not one the driver runs");
+}
+
+double elements(const TensorSpec& tensor) {
+  double count = 1;
+  for (std::int64_t length : tensor.lens) count *= static_cast<double>(length);
+  return count;
+}
+
+double bytes_of(const TensorSpec& tensor) {
+  return tensor.rank() == 0 ? 0 : elements(tensor) * static_cast<double>(size_of(tensor.type));
+}
+
+// How many parameter tensors of an op's description the op reads.
+int tensor_count(OpKind kind) {
+  switch (kind) {
+    case OpKind::norm:
+      return 4;
+    case OpKind::scale_shift:
+      return 2;
+    case OpKind::activation:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+Dims packed_strides(const Dims& lens, bool channels_last) {
+  std::vector<std::size_t> inner_first;
+  if (channels_last && lens.size() > 2) {
+    inner_first.push_back(1);
+    for (std::size_t axis = lens.size() - 1; axis >= 2; --axis) inner_first.push_back(axis);
+    inner_first.push_back(0);
+  } else {
+    for (std::size_t axis = lens.size(); axis-- > 0;) inner_first.push_back(axis);
+  }
+  Dims strides(lens.size(), 1);
+  std::int64_t stride = 1;
+  for (std::size_t axis : inner_first) {
+    strides[axis] = stride;
+    stride *= lens[axis];
+  }
+  return strides;
+}
+
+TensorSpec packed(fuseplanDataType_t type, const Dims& lens, bool channels_last) {
+  return {type, lens, packed_strides(lens, channels_last)};
+}
+
+Dims ProblemSpec::output_lens() const {
+  const OpSpec* op = conv();
+  if (op == nullptr) return input.lens;
+  Dims lens{input.lens[0], op->tensor.lens[0]};
+  for (std::size_t axis = 0; axis < op->stride.size(); ++axis) {
+    const std::int64_t reach = 1 + op->dilation[axis] * (op->tensor.lens[axis + 2] - 1);
+    lens.push_back((input.lens[axis + 2] + op->pad_lo[axis] + op->pad_hi[axis] - reach) /
+                       op->stride[axis] +
+                   1);
+  }
+  return lens;
+}
+
+const OpSpec* ProblemSpec::conv() const {
+  return !ops.empty() && ops.front().kind == OpKind::conv ? &ops.front() : nullptr;
+}
+
+double ProblemSpec::conv_flops() const {
+  const OpSpec* op = conv();
+  if (op == nullptr) return 0;
+  const Dims lens = output_lens();
+  const double outputs = std::accumulate(lens.begin(), lens.end(), 1.0,
+                                         [](double a, std::int64_t b) { return a * double(b); });
+  return 2 * outputs * elements(op->tensor) / static_cast<double>(op->tensor.lens[0]);
+}
+
+double ProblemSpec::bytes() const {
+  double bytes = bytes_of(input);
+  const fuseplanDataType_t type = output.rank() > 0 ? output.type : input.type;
+  bytes += bytes_of(packed(type, output_lens(), false));
+  for (const OpSpec& op : ops) bytes += tensor_count(op.kind) * bytes_of(op.tensor);
+  return bytes;
+}
+
+fuseplanDataType_t parse_type(std::string_view name) {
+  for (const NamedType& row : kTypes)
+    if (row.name == name) return row.type;
+  throw std::invalid_argument("\"" + std::string(name) + "\" is no data type: f32, f16 or bf16");
+}
+const char* name_of(fuseplanDataType_t type) { return row(type).name; }
+std::size_t size_of(fuseplanDataType_t type) { return row(type).bytes; }
+
+const std::vector<NamedActivation>& all_activations() {
+  static const std::vector<NamedActivation> kActivations = {
+      {fuseplanActivationPASTHRU, "pasthru"},
+      {fuseplanActivationLOGISTIC, "logistic"},
+      {fuseplanActivationTANH, "tanh"},
+      {fuseplanActivationRELU, "relu"},
+      {fuseplanActivationSOFTRELU, "softrelu"},
+      {fuseplanActivationABS, "abs"},
+      {fuseplanActivationPOWER, "power"},
+      {fuseplanActivationCLIPPEDRELU, "clippedrelu"},
+      {fuseplanActivationLEAKYRELU, "leakyrelu"},
+      {fuseplanActivationELU, "elu"},
+      {fuseplanActivationCLAMP, "clamp"},
+      {fuseplanActivationGELU_ERF, "gelu_erf"},
+      {fuseplanActivationGELU_TANH, "gelu_tanh"},
+      {fuseplanActivationSILU, "silu"},
+      {fuseplanActivationMISH, "mish"},
+      {fuseplanActivationHARDSWISH, "hardswish"},
+      {fuseplanActivationHARDSIGMOID, "hardsigmoid"},
+      {fuseplanActivationSOFTPLUS, "softplus"}};
+  return kActivations;
+}
+
+fuseplanActivationMode_t parse_activation(std::string_view name) {
+  for (const NamedActivation& row : all_activations())
+    if (row.name == name) return row.mode;
+  throw std::invalid_argument("\"" + std::string(name) + "\" is no activation");
+}
+
+const char* name_of(fuseplanActivationMode_t mode) {
+  for (const NamedActivation& row : all_activations())
+    if (row.mode == mode) return row.name;
+  throw std::invalid_argument(std::to_string(mode) + " is no activation");
+}
+
+TensorDesc describe(const TensorSpec& tensor) {
+  auto desc = make<TensorDesc>(fuseplanCreateTensorDescriptor);
+  const std::vector<std::size_t> lens(tensor.lens.begin(), tensor.lens.end());
+  const std::vector<std::size_t> strides(tensor.strides.begin(), tensor.strides.end());
+  check(fuseplanSetTensorDescriptorV2(desc.get(), tensor.type, static_cast<int>(lens.size()),
+                                      lens.data(), strides.data()));
+  return desc;
+}
+
+}  // namespace fuseplan::driver

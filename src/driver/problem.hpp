@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/api.hpp"
+
+namespace fuseplan::driver {
+
+using Dims = std::vector<std::int64_t>;
+
+struct TensorSpec {
+  fuseplanDataType_t type = fuseplanFloat;
+  Dims lens, strides;
+  std::size_t rank() const { return lens.size(); }
+};
+
+/// Packed strides: channels innermost, or last.
+Dims packed_strides(const Dims& lens, bool channels_last);
+TensorSpec packed(fuseplanDataType_t type, const Dims& lens, bool channels_last);
+
+enum class OpKind { conv, bias, norm, activation, add, scale_shift };
+
+struct OpSpec {
+  OpKind kind{};
+  TensorSpec tensor;  ///< weights, or parameters; none for activations
+  // conv
+  Dims pad_lo, pad_hi, stride, dilation;
+  std::int64_t groups = 1;
+  bool strict = false, deterministic = false;
+  // norm, activation
+  fuseplanBatchNormMode_t norm_mode = fuseplanBNSpatial;
+  fuseplanActivationMode_t mode = fuseplanActivationPASTHRU;
+};
+
+/// What a plan is made from: the driver's own reading of the one-line problem text, kept apart from
+/// the library's so that each checks the other.
+struct ProblemSpec {
+  std::string name;  ///< for tables; the text if it has no other
+  TensorSpec input;
+  std::vector<OpSpec> ops;
+  TensorSpec output;  ///< rank 0: as derived
+  std::int64_t count = 1;
+  double published_speedup = 0;
+
+  /// Lengths of the result.
+  Dims output_lens() const;
+  const OpSpec* conv() const;
+  /// Floating-point operations of the convolution (taps on padding counted); 0 without one.
+  double conv_flops() const;
+  /// Bytes a single kernel has to move: input, output, weights, parameters, each once.
+  double bytes() const;
+};
+
+ProblemSpec parse_problem(std::string_view text);
+std::string to_text(const ProblemSpec& problem);
+
+fuseplanDataType_t parse_type(std::string_view name);
+const char* name_of(fuseplanDataType_t type);
+std::size_t size_of(fuseplanDataType_t type);
+fuseplanActivationMode_t parse_activation(std::string_view name);
+const char* name_of(fuseplanActivationMode_t mode);
+struct NamedActivation {
+  fuseplanActivationMode_t mode;
+  const char* name;
+};
+const std::vector<NamedActivation>& all_activations();
+
+TensorDesc describe(const TensorSpec& tensor);
+
+}  // namespace fuseplan::driver

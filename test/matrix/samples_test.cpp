@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Every solver on its own samples, in every type and layout, at every level, pinned so that no
+// other solver can stand in for it.
+#include <cstdio>
+
+#include "matrix.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+struct Sample {
+  const Solver* solver;
+  std::string text;
+};
+
+std::vector<Sample> all_samples() {
+  std::vector<Sample> samples;
+  for (const Solver* solver : all_solvers())
+    for (const std::string& text : solver->samples()) samples.push_back({solver, text});
+  return samples;
+}
+
+// Whether the solver says that it takes the plan; a refusal must give at least one reason.
+bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
+  fuseplanFusionSupport_t support = {};
+  support.structSize = sizeof support;
+  driver::check(fuseplanQueryFusionSupport(handle, c.plan(), &support));
+  if (support.fused != 0) {
+    EXPECT_EQ(std::string(support.solver), solver.id());
+    return true;
+  }
+  int reasons = 0;
+  driver::check(fuseplanPlanGetRejections(handle, c.plan(), 0, &reasons, nullptr));
+  EXPECT_GT(reasons, 0) << "refused without a reason";
+  return false;
+}
+
+class Samples : public testing::TestWithParam<Sample> {};
+
+TEST_P(Samples, EveryTypeLayoutAndLevel) {
+  const auto& [solver, text] = GetParam();
+  const ProblemSpec original = driver::parse_problem(text);
+  int run = 0, asked = 0;
+  for (const std::string& level : kLevels) {
+    const Handle handle = handle_at(level);
+    for (fuseplanDataType_t type : kTypes) {
+      for (bool channels_last : {false, true}) {
+        const ProblemSpec problem = converted(original, type, channels_last);
+        SCOPED_TRACE(driver::to_text(problem) + " at " + level);
+        Case c(problem, {.stream = static_cast<std::uint64_t>(++asked)});
+        driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver->id()).c_str()));
+        if (!accepts(*solver, handle.get(), c)) continue;
+        c.compile(handle.get());
+        c.execute(handle.get());
+        const Comparison comparison = c.compare();
+        EXPECT_TRUE(comparison.ok()) << comparison.describe();
+        ++run;
+      }
+    }
+  }
+  std::printf("%s: %d of %d forms run\n", std::string(solver->id()).c_str(), run, asked);
+  // Samples show what a solver takes: each must run in all its forms on the levels the solver has.
+  const int levels = solver->id() == "cpu_portable" ? 3 : 2;
+  EXPECT_EQ(run, levels * 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSolvers, Samples, testing::ValuesIn(all_samples()),
+                         [](const testing::TestParamInfo<Sample>& info) {
+                           return std::string(info.param.solver->id()) + "_" +
+                                  std::to_string(info.index);
+                         });
+
+}  // namespace
+}  // namespace fuseplan::test
