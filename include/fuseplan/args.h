@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- Arguments --------------------------------------------------------------------------------
+/* ---- Arguments ------------------------------------------------------------------------------
  *
  * An args object holds, by op number, what each execution may change: pointers and scalars. It is
  * not bound to a plan: it may be set before or after compiling, in any order, once for many
@@ -74,7 +74,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsScaleShift(fuseplanOperatorArgs_t
  * InvalidValue: an unknown bit. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, int flags);
 
-/* ---- Execution --------------------------------------------------------------------------------
+/* ---- Execution ------------------------------------------------------------------------------
  *
  * Runs the plan: reads `input`, writes all of `output`. On the CPU the output is there on return;
  * on a GPU the work is queued on the handle's stream. Many threads may execute one plan at once;
@@ -108,7 +108,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanExecutePlan_v2(fuseplanHandle_t handle, fu
                                                      void* output, fuseplanOperatorArgs_t args,
                                                      void* workspace, size_t workspaceSize);
 
-/* ---- One call for all -------------------------------------------------------------------------
+/* ---- One call for all -----------------------------------------------------------------------
  *
  * y = act(alpha1 * conv(x, w) + alpha2 * z + bias), without a plan: it is made, compiled and kept
  * inside the handle at the first call, and found again at the next with equal descriptors.

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- Convolutions -----------------------------------------------------------------------------
+/* ---- Convolutions ---------------------------------------------------------------------------
  *
  * With strides (u, v), dilations (e, f), low paddings (ph, pw) and G groups, x of N x C x H x W, w
  * of K x C/G x R x S and y of N x K x P x Q:
@@ -85,7 +85,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetConvolutionNdForwardOutputDim(
     fuseplanConvolutionDescriptor_t convDesc, fuseplanTensorDescriptor_t inputTensorDesc,
     fuseplanTensorDescriptor_t filterDesc, int* nDim, int* outputTensorDimA);
 
-/* ---- Activations ------------------------------------------------------------------------------
+/* ---- Activations ----------------------------------------------------------------------------
  *
  * Formulas are beside fuseplanActivationMode_t. A new descriptor is PASTHRU with parameters 0. */
 

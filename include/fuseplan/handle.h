@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- Version and errors -----------------------------------------------------------------------
- */
+/* ---- Version and errors ------------------------------------------------------------------ */
 
 /* Version of the library in use; compare with FUSEPLAN_VERSION_*. NULL pointers are skipped. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetVersion(size_t* major, size_t* minor, size_t* patch);
@@ -23,8 +22,7 @@ FUSEPLAN_API const char* fuseplanGetErrorString(fuseplanStatus_t error);
  * Never NULL. The text belongs to the thread and is overwritten by the next failure in it. */
 FUSEPLAN_API const char* fuseplanGetLastErrorMessage(void);
 
-/* ---- Logging ----------------------------------------------------------------------------------
- */
+/* ---- Logging ----------------------------------------------------------------------------- */
 
 /* Where log lines of the whole process go. NULL: to stderr if the environment variable
  * FUSEPLAN_LOG_LEVEL was set when the library was first used, otherwise nowhere. Returns after a
@@ -35,8 +33,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetLogCallback(fuseplanLogCallback_t callb
  * number) says, or as fuseplanLogWarning. InvalidValue: no such level. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetLogLevel(fuseplanLogLevel_t level);
 
-/* ---- Creating handles -------------------------------------------------------------------------
- */
+/* ---- Creating handles -------------------------------------------------------------------- */
 
 /* A handle is cheap: make one per device, or one per thread, as suits the program. Settings start
  * from the environment (see fuseplanSetOptions), which is read here and never later.
@@ -74,8 +71,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetDeviceName(fuseplanHandle_t handle, cha
 /* The text that fuseplanCreateForDevice takes for it, such as "cpu" or "cuda:0". */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetDevice(fuseplanHandle_t handle, char* text, size_t* size);
 
-/* ---- Threads and memory -----------------------------------------------------------------------
- */
+/* ---- Threads and memory ------------------------------------------------------------------ */
 
 /* CPU threads that one call may use; 0, the start value, means as many as OpenMP offers
  * (OMP_NUM_THREADS). Results do not depend on it, to the bit. BadParm: below 0, or above 4096. */
@@ -113,8 +109,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCopy(fuseplanHandle_t handle, void* destin
                                            const void* source, size_t bytes,
                                            fuseplanCopyDirection_t direction);
 
-/* ---- Timing -----------------------------------------------------------------------------------
- */
+/* ---- Timing ------------------------------------------------------------------------------ */
 
 /* Whether executions are timed; off at the start, and free when off. */
 FUSEPLAN_API fuseplanStatus_t fuseplanEnableProfiling(fuseplanHandle_t handle, bool enable);
@@ -123,8 +118,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanEnableProfiling(fuseplanHandle_t handle, b
  * BadParm: profiling is off. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetKernelTime(fuseplanHandle_t handle, float* time);
 
-/* ---- Options ----------------------------------------------------------------------------------
- */
+/* ---- Options ----------------------------------------------------------------------------- */
 
 /* Changes options of the handle, for plans compiled from now on. `options` is a list such as
  *

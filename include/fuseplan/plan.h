@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- Plans and their ops ----------------------------------------------------------------------
+/* ---- Plans and their ops --------------------------------------------------------------------
  *
  * A plan starts from the input's descriptor. Each fuseplanCreateOp* appends one op, which reads
  * what the op before it wrote; shapes and types are checked there and then, and a refused op leaves
@@ -76,8 +76,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpCount(fuseplanPlan_t plan, int* o
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpOutputDescriptor(
     fuseplanPlan_t plan, int op_idx, fuseplanTensorDescriptor_t outputDesc);
 
-/* ---- Choices before compiling -----------------------------------------------------------------
- */
+/* ---- Choices before compiling ------------------------------------------------------------ */
 
 /* What the plan writes. Set: other strides, or another of the three types, with the lengths of the
  * last op's output (BadParm otherwise). It stays when ops are appended. Get: sets outputDesc. Both:
@@ -114,8 +113,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetWorkSpaceSize(fuseplanHandle_t hand
                                                            size_t* workSpaceSize,
                                                            fuseplanConvFwdAlgorithm_t algo);
 
-/* ---- Compiling --------------------------------------------------------------------------------
- */
+/* ---- Compiling --------------------------------------------------------------------------- */
 
 /* Makes the plan ready to run with this handle, or tells why it cannot be: selects a solver,
  * fetches its kernel from the cache or generates it, and loads it. Everything that can fail is done
@@ -125,8 +123,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetWorkSpaceSize(fuseplanHandle_t hand
  * fuseplanPlanGetRejections), or the plan has no op. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCompilePlan(fuseplanHandle_t handle, fuseplanPlan_t plan);
 
-/* ---- Plans as text ----------------------------------------------------------------------------
- */
+/* ---- Plans as text ----------------------------------------------------------------------- */
 
 /* The plan as one line of text, such as
  *   f32:1x64x56x56:nchw;conv(f32:64x64x3x3:nchw,pad=1x1,stride=1x1,dilation=1x1,groups=1);

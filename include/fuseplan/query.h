@@ -13,8 +13,7 @@ extern "C" {
  * Functions of the first two sections compile nothing, and answer for the handle's device and its
  * options of this moment. UnsupportedOp: the plan has no op. */
 
-/* ---- Does it fuse -----------------------------------------------------------------------------
- */
+/* ---- Does it fuse ------------------------------------------------------------------------ */
 
 typedef struct {
   size_t structSize;
@@ -42,8 +41,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetSolvers(fuseplanHandle_t handle, fu
                                                      int requestCount, int* returnedCount,
                                                      fuseplanSolverInfo_t* solvers);
 
-/* ---- Why not ----------------------------------------------------------------------------------
- */
+/* ---- Why not ----------------------------------------------------------------------------- */
 
 /* Values are never reused. */
 typedef enum FUSEPLAN_INT {
@@ -81,8 +79,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetRejections(fuseplanHandle_t handle,
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanExplain(fuseplanHandle_t handle, fuseplanPlan_t plan,
                                                   char* text, size_t* size);
 
-/* ---- What is supported ------------------------------------------------------------------------
- */
+/* ---- What is supported ------------------------------------------------------------------- */
 
 typedef struct {
   size_t structSize;
@@ -124,8 +121,7 @@ typedef struct {
 FUSEPLAN_API fuseplanStatus_t fuseplanGetOptionTable(int requestCount, int* returnedCount,
                                                      fuseplanOptionInfo_t* options);
 
-/* ---- What became of it ------------------------------------------------------------------------
- */
+/* ---- What became of it ------------------------------------------------------------------- */
 
 typedef struct {
   size_t structSize;

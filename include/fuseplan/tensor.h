@@ -22,8 +22,7 @@ fuseplanCreateTensorDescriptor(fuseplanTensorDescriptor_t* tensorDesc);
 FUSEPLAN_API fuseplanStatus_t
 fuseplanDestroyTensorDescriptor(fuseplanTensorDescriptor_t tensorDesc);
 
-/* ---- Setting ----------------------------------------------------------------------------------
- */
+/* ---- Setting ----------------------------------------------------------------------------- */
 
 /* Packed NCHW: strides c*h*w, h*w, w, 1. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSet4dTensorDescriptor(fuseplanTensorDescriptor_t tensorDesc,
@@ -55,8 +54,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetNdTensorDescriptorWithLayout(
     fuseplanTensorDescriptor_t tensorDesc, fuseplanDataType_t dataType,
     fuseplanTensorLayout_t tensorLayout, const int* lens, int num_lens);
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading ----------------------------------------------------------------------------- */
 
 /* All pointers are required. BadParm: the tensor is not 4-dimensional, or a number exceeds an int.
  */

@@ -29,8 +29,7 @@
 extern "C" {
 #endif
 
-/* ---- Objects ----------------------------------------------------------------------------------
- */
+/* ---- Objects ----------------------------------------------------------------------------- */
 
 typedef struct fuseplanHandle* fuseplanHandle_t;                               /* handle.h */
 typedef struct fuseplanTensorDescriptor* fuseplanTensorDescriptor_t;           /* tensor.h */
@@ -43,8 +42,7 @@ typedef struct fuseplanOperatorArgs* fuseplanOperatorArgs_t; /* args.h */
 /* A queue of device work: CUstream or hipStream_t on a GPU handle. A CPU handle has none (NULL). */
 typedef void* fuseplanAcceleratorQueue_t;
 
-/* ---- Status -----------------------------------------------------------------------------------
- */
+/* ---- Status ------------------------------------------------------------------------------ */
 
 typedef enum FUSEPLAN_INT {
   fuseplanStatusSuccess = 0,
@@ -65,8 +63,7 @@ typedef enum FUSEPLAN_INT {
   fuseplanStatusForked = 34               /* a GPU handle made before fork() */
 } fuseplanStatus_t;
 
-/* ---- Tensors ----------------------------------------------------------------------------------
- */
+/* ---- Tensors ----------------------------------------------------------------------------- */
 
 typedef enum FUSEPLAN_INT {
   fuseplanHalf = 0,     /* IEEE binary16; arithmetic is done in 32 bits */
@@ -90,8 +87,7 @@ typedef enum FUSEPLAN_INT {
   fuseplanTensorStrided = 64 /* any other strides; only ever an answer */
 } fuseplanTensorLayout_t;
 
-/* ---- Convolutions -----------------------------------------------------------------------------
- */
+/* ---- Convolutions ------------------------------------------------------------------------ */
 
 typedef enum FUSEPLAN_INT {
   fuseplanConvolution = 0, /* cross-correlation, as everywhere in neural networks */
@@ -117,8 +113,7 @@ typedef enum FUSEPLAN_INT {
   fuseplanConvolutionFwdAlgoImplicitGEMM = 5
 } fuseplanConvFwdAlgorithm_t;
 
-/* ---- Pointwise ops ----------------------------------------------------------------------------
- */
+/* ---- Pointwise ops ----------------------------------------------------------------------- */
 
 /* What y is for x, with the run-time parameters a, b, g (activAlpha, activBeta, activGamma). All
  * arithmetic is in 32 bits. NaN stays NaN; infinities give the limit. The first eleven are
@@ -151,8 +146,7 @@ typedef enum FUSEPLAN_INT {
   fuseplanBNSpatial = 1        /* one parameter for each channel */
 } fuseplanBatchNormMode_t;
 
-/* ---- Plans ------------------------------------------------------------------------------------
- */
+/* ---- Plans ------------------------------------------------------------------------------- */
 
 typedef enum FUSEPLAN_INT {
   fuseplanVerticalFusion = 0,  /* each op reads what the op before it wrote */
@@ -179,8 +173,7 @@ typedef enum FUSEPLAN_INT {
   fuseplanCopyOnDevice = 2
 } fuseplanCopyDirection_t;
 
-/* ---- Callbacks --------------------------------------------------------------------------------
- */
+/* ---- Callbacks --------------------------------------------------------------------------- */
 
 typedef void* (*fuseplanAllocatorFunction)(void* context, size_t sizeBytes);
 typedef void (*fuseplanDeallocatorFunction)(void* context, void* memory);

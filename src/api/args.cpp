@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+
+#include "api/guard.hpp"
+#include "api/objects.hpp"
+#include "fuseplan/args.h"
+
+using namespace fuseplan;
+using namespace fuseplan::api;
+
+namespace {
+
+struct NamedPointer {
+  Role role;
+  const void* value;
+  const char* name;
+};
+
+struct Setter {
+  fuseplanOp_t op;
+  const char* op_name;
+  const char* kind;
+  const void* alpha;
+  const void* beta;
+};
+
+void set_args(fuseplanOperatorArgs_t args, const Setter& setter,
+              std::initializer_list<NamedPointer> pointers,
+              std::initializer_list<OpArgs::Scalar> scalars) {
+  const auto object = pin(args, "args");
+  const auto op = pin(setter.op, setter.op_name);
+  require(std::string_view(op->kind) == setter.kind, Status::BadParm,
+          "{} is of kind {}, expected {}", setter.op_name, op->kind, setter.kind);
+  OpArgs values;
+  values.kind = setter.kind;
+  if (setter.alpha != nullptr) values.alpha = *static_cast<const float*>(setter.alpha);
+  if (setter.beta != nullptr) values.beta = *static_cast<const float*>(setter.beta);
+  for (const auto& [role, value, name] : pointers)
+    values.pointers.push_back({role, required(value, name)});
+  values.scalars.assign(scalars.begin(), scalars.end());
+  object->args.set(op->index, std::move(values));
+}
+
+}  // namespace
+
+fuseplanStatus_t fuseplanCreateOperatorArgs(fuseplanOperatorArgs_t* args) {
+  return guard(__func__, [&] { *required(args, "args") = create<fuseplanOperatorArgs_t>(); });
+}
+
+fuseplanStatus_t fuseplanDestroyOperatorArgs(fuseplanOperatorArgs_t args) {
+  return guard(__func__, [&] { destroy(args, "args"); });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsConvForward(fuseplanOperatorArgs_t args, fuseplanOp_t convOp,
+                                              const void* alpha, const void* beta, const void* w) {
+  return guard(__func__, [&] {
+    set_args(args, {convOp, "convOp", "conv", alpha, beta}, {{Role::weights, w, "w"}}, {});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsBiasForward(fuseplanOperatorArgs_t args, fuseplanOp_t biasOp,
+                                              const void* alpha, const void* beta,
+                                              const void* bias) {
+  return guard(__func__, [&] {
+    set_args(args, {biasOp, "biasOp", "bias", alpha, beta}, {{Role::bias, bias, "bias"}}, {});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsActivForward(fuseplanOperatorArgs_t args, fuseplanOp_t activFwdOp,
+                                               const void* alpha, const void* beta,
+                                               double activAlpha, double activBeta,
+                                               double activGamma) {
+  return guard(__func__, [&] {
+    set_args(args, {activFwdOp, "activFwdOp", "activation", alpha, beta}, {},
+             {{Role::activ_alpha, activAlpha},
+              {Role::activ_beta, activBeta},
+              {Role::activ_gamma, activGamma}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsBatchNormInference(fuseplanOperatorArgs_t args, fuseplanOp_t bnOp,
+                                                     const void* alpha, const void* beta,
+                                                     const void* bnScale, const void* bnBias,
+                                                     const void* estimatedMean,
+                                                     const void* estimatedVariance,
+                                                     double epsilon) {
+  return guard(__func__, [&] {
+    require(std::isfinite(epsilon) && epsilon >= 0, Status::InvalidValue,
+            "epsilon is {}, expected a finite number that is not negative", epsilon);
+    set_args(args, {bnOp, "bnOp", "norm", alpha, beta},
+             {{Role::norm_scale, bnScale, "bnScale"},
+              {Role::norm_bias, bnBias, "bnBias"},
+              {Role::norm_mean, estimatedMean, "estimatedMean"},
+              {Role::norm_variance, estimatedVariance, "estimatedVariance"}},
+             {{Role::epsilon, epsilon}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsTensorAdd(fuseplanOperatorArgs_t args, fuseplanOp_t addOp,
+                                            const void* alpha, const void* beta, const void* other,
+                                            double scale) {
+  return guard(__func__, [&] {
+    set_args(args, {addOp, "addOp", "add", alpha, beta}, {{Role::other, other, "other"}},
+             {{Role::add_scale, scale}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsScaleShift(fuseplanOperatorArgs_t args, fuseplanOp_t scaleOp,
+                                             const void* alpha, const void* beta, const void* scale,
+                                             const void* shift) {
+  return guard(__func__, [&] {
+    set_args(args, {scaleOp, "scaleOp", "scale_shift", alpha, beta},
+             {{Role::scale, scale, "scale"}, {Role::shift, shift, "shift"}}, {});
+  });
+}
+
+fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, int flags) {
+  return guard(__func__, [&] {
+    const auto object = pin(args, "args");
+    require((flags & ~fuseplanArgsConstantWeights) == 0, Status::InvalidValue,
+            "flags is {:#x}, expected fuseplanArgsFlag_t bits only", flags);
+    object->args.set_constant_weights((flags & fuseplanArgsConstantWeights) != 0);
+  });
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+// The idioms in which the C API takes pointers and gives back lists, text and growing structs.
+namespace fuseplan::api {
+
+/// `pointer`, or Error(BadParm) naming the argument.
+template <typename T>
+T* required(T* pointer, std::string_view argument) {
+  require(pointer != nullptr, Status::BadParm, "{} is NULL", argument);
+  return pointer;
+}
+
+/// Stores where the caller wants to know.
+template <typename To, typename From>
+void store(To* to, const From& value) {
+  if (to != nullptr) *to = static_cast<To>(value);
+}
+
+void write_text(char* text, std::size_t* size, std::string_view value);
+void write_bytes(void* buffer, std::size_t* size, const void* bytes, std::size_t count);
+
+/// Throws unless `size` can be the size of a struct that starts as the library's of `known` bytes.
+void check_struct_size(std::size_t size, std::size_t known, std::string_view argument);
+
+/// `value` at `to`, as much of it as the program knows; the rest zero.
+template <typename T>
+void copy_struct(void* to, std::size_t size, T value) {
+  value.structSize = size;
+  std::memset(to, 0, size);
+  std::memcpy(to, &value, std::min(size, sizeof(T)));
+}
+
+template <typename T>
+void write_struct(T* to, const T& value, std::string_view argument) {
+  check_struct_size(required(to, argument)->structSize, sizeof(T), argument);
+  copy_struct(to, to->structSize, value);
+}
+
+/// How many of `available` entries to write; stores what *returnedCount is to say.
+int count_to_write(int request_count, int* returned_count, std::size_t available, bool query_only);
+
+template <typename T>
+void write_list(int request_count, int* returned_count, T* entries, const std::vector<T>& values) {
+  const int count =
+      count_to_write(request_count, returned_count, values.size(), entries == nullptr);
+  std::copy_n(values.begin(), count, entries);
+}
+
+template <typename T>
+void write_structs(int request_count, int* returned_count, T* entries, const std::vector<T>& values,
+                   std::string_view argument) {
+  if (entries != nullptr && request_count > 0)
+    check_struct_size(entries->structSize, sizeof(T), argument);
+  const int count =
+      count_to_write(request_count, returned_count, values.size(), entries == nullptr);
+  if (count == 0) return;
+  const std::size_t stride = entries->structSize;
+  for (int i = 0; i < count; ++i)
+    copy_struct(reinterpret_cast<char*>(entries) + static_cast<std::size_t>(i) * stride, stride,
+                values[static_cast<std::size_t>(i)]);
+}
+
+}  // namespace fuseplan::api
