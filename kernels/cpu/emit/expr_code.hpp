@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "expr/expr.hpp"
+#include "kernels/cpu/emit/vector_code.hpp"
+
+namespace fuseplan::cpu {
+
+/// How a kernel supplies the leaves of an expression, for the vector being computed.
+class LeafSource {
+ public:
+  virtual ~LeafSource() = default;
+  /// A register that holds the leaf and must not be written, or memory that holds a whole vector
+  /// of it and stays addressable until the expression is done. Nothing if neither is at hand.
+  virtual std::optional<Source> find(const Node& /*leaf*/) { return std::nullopt; }
+  /// Loads the leaf; asked only for leaves that `find` does not know, never for constants. May be
+  /// called again for the same leaf, if registers are short.
+  virtual void load(const Vec& d, const Node& leaf) = 0;
+};
+
+/// Registers that have to be free in the pool for any expression to be emitted.
+inline constexpr int kExprRegisters = 10;
+
+/// Called for each root once its value is in `value`, which may be overwritten.
+using RootSink = std::function<void(std::size_t root, const Vec& value)>;
+
+/// Emits machine code for all roots of `expr` over one vector. Values live in registers of the
+/// code's pool, in stack slots when those run out, and are dropped after their last use. All
+/// registers and slots are free again at the end.
+void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves, const RootSink& sink);
+
+}  // namespace fuseplan::cpu

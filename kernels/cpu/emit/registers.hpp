@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace fuseplan::cpu {
+
+/// Free registers of one kind. When none is left, the owner of the values in use may be asked to
+/// give one up (it moves a value to the stack).
+class RegisterPool {
+ public:
+  class Evictor {
+   public:
+    virtual ~Evictor() = default;
+    /// Gives at least one register back to the pool, or does nothing if it holds none to spare.
+    virtual void evict_one() = 0;
+  };
+
+  int take() {
+    if (free_.empty() && evictor_ != nullptr) evictor_->evict_one();
+    require(!free_.empty(), Status::InternalError, "the emitter ran out of registers");
+    const int index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void give(int index) { free_.push_back(index); }
+  std::size_t free() const { return free_.size(); }
+  void set_evictor(Evictor* evictor) { evictor_ = evictor; }
+
+ private:
+  std::vector<int> free_;
+  Evictor* evictor_ = nullptr;
+};
+
+}  // namespace fuseplan::cpu

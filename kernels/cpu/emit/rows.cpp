@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/emit/rows.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/cpu/chain_frame.hpp"
+#include "kernels/cpu/emit/rows_leaves.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+/// Vectors computed per turn of the main loop: enough work to hide the loop, not too much code.
+int unroll_of(const Expr& body) {
+  int cost = 0;
+  for (Ref i = 0; i < body.graph.size(); ++i) {
+    const Node& node = body.graph[i];
+    if (node.leaf != Leaf::none) continue;
+    const bool is_function = node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic_;
+    cost += is_function || node.fn == Fn::pow_ ? 10 : 1;
+  }
+  return cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+}
+
+class RowsEmitter {
+ public:
+  explicit RowsEmitter(const RowsSpec& spec)
+      : spec_(spec), code_(spec.isa), leaves_(code_, spec), unroll_(unroll_of(spec.body)) {}
+
+  std::vector<std::byte> emit() {
+    VectorCode& c = code_;
+    Xbyak::Label row, main, partial, head, done;
+    c.enter();
+    rows_ = c.reserve_words(2);
+    lanes_ = rows_ + 1;
+    leaves_.start();
+    copy_word(rows_, offsetof(RowsCall, rows));
+    copy_word(lanes_, offsetof(RowsCall, lanes));
+    c.L(row);
+    leaves_.start_row();
+    c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
+    if (spec_.streaming) align_output(head);
+    c.L(main);
+    if (unroll_ > 1) whole_vectors(unroll_);
+    whole_vectors(1);
+    c.mov(RowsLeaves::count(), c.stack_word(lanes_));
+    c.sub(RowsLeaves::count(), RowsLeaves::lane());
+    c.jz(done);
+    c.L(head);
+    leaves_.storage().begin_partial(RowsLeaves::count());
+    vector(0, true);
+    if (spec_.streaming) {
+      c.add(RowsLeaves::lane(), RowsLeaves::count());
+      c.cmp(RowsLeaves::lane(), c.stack_word(lanes_));
+      c.jb(main);
+    }
+    c.L(done);
+    leaves_.next_row();
+    c.dec(c.stack_word(rows_));
+    c.jnz(row);
+    if (spec_.streaming) c.sfence();
+    c.leave();
+    leaves_.storage().emit_tables();
+    return c.finish();
+  }
+
+ private:
+  void copy_word(int word, std::size_t offset) {
+    code_.mov(code_.rax, code_.ptr[RowsLeaves::call() + static_cast<int>(offset)]);
+    code_.mov(code_.stack_word(word), code_.rax);
+  }
+
+  /// Jumps to the partial vector if the row does not start at a multiple of a stored vector.
+  void align_output(const Xbyak::Label& head) {
+    VectorCode& c = code_;
+    const int element = static_cast<int>(size_of(spec_.output));
+    const int vector_bytes = c.lanes() * element;
+    c.mov(RowsLeaves::count(), leaves_.output_pointer());
+    c.neg(RowsLeaves::count());
+    c.and_(RowsLeaves::count(), vector_bytes - 1);
+    c.shr(RowsLeaves::count(), element == 4 ? 2 : 1);
+    c.cmp(RowsLeaves::count(), c.stack_word(lanes_));
+    c.cmova(RowsLeaves::count(), c.stack_word(lanes_));
+    c.test(RowsLeaves::count(), RowsLeaves::count());
+    c.jnz(head);
+  }
+
+  void vector(int number, bool partial) {
+    leaves_.select(number, partial);
+    emit_expr(code_, spec_.body, leaves_, [&](std::size_t, const Vec& value) {
+      if (partial) {
+        leaves_.storage().store_partial(leaves_.output(), value, spec_.output);
+      } else {
+        leaves_.storage().store(leaves_.output(), value, spec_.output, spec_.streaming);
+      }
+    });
+  }
+
+  /// While `vectors` whole vectors are left: compute them.
+  void whole_vectors(int vectors) {
+    VectorCode& c = code_;
+    const int step = vectors * c.lanes();
+    Xbyak::Label loop, end;
+    c.lea(c.rax, c.ptr[RowsLeaves::lane() + step]);
+    c.cmp(c.rax, c.stack_word(lanes_));
+    c.ja(end);
+    c.align(32);
+    c.L(loop);
+    for (int i = 0; i < vectors; ++i) vector(i, false);
+    c.add(RowsLeaves::lane(), step);
+    c.lea(c.rax, c.ptr[RowsLeaves::lane() + step]);
+    c.cmp(c.rax, c.stack_word(lanes_));
+    c.jbe(loop);
+    c.L(end);
+  }
+
+  const RowsSpec& spec_;
+  VectorCode code_;
+  RowsLeaves leaves_;
+  int unroll_, rows_ = 0, lanes_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> emit_rows(const RowsSpec& spec) { return RowsEmitter(spec).emit(); }
+
+}  // namespace fuseplan::cpu

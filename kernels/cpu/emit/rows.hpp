@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "expr/expr.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace fuseplan::cpu {
+
+/// A kernel that applies the body of a chain to rows of lanes that are contiguous in memory.
+struct RowsSpec {
+  Isa isa{};
+  Expr body;  ///< SplitChain::body
+  DType input{}, output{};
+  /// Channel leaves change from lane to lane (and are read like a row of floats); otherwise they
+  /// change from row to row.
+  bool lanes_are_channels = false;
+  struct Element {
+    DType dtype{};
+    bool per_lane = true;  ///< contiguous along lanes; otherwise one value per row
+  };
+  std::vector<Element> elements;  ///< by SplitChain::elements index
+  /// Stores that bypass the caches, for outputs larger than them. Any alignment is right, lanes of
+  /// a row before the first aligned address are stored one by one.
+  bool streaming = false;
+};
+
+/// `void rows(const RowsCall*)`; see kernels/cpu/chain_frame.hpp. Reads and writes nothing outside
+/// the lanes it is told of. `output` may be `input`.
+std::vector<std::byte> emit_rows(const RowsSpec& spec);
+
+}  // namespace fuseplan::cpu

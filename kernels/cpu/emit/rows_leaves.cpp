@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/emit/rows_leaves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/cpu/chain_frame.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+using namespace Xbyak::util;
+
+const Xbyak::Reg64 kPointers[] = {r8, r9, r10, r11, rbx, r12, r13, r14, r15};
+
+/// Unlike ==, tells -0 from 0.
+bool same_leaf(const Node& a, const Node& b) {
+  return a == b && std::signbit(a.value) == std::signbit(b.value);
+}
+
+int field(std::size_t offset) { return static_cast<int>(offset); }
+
+}  // namespace
+
+RowsLeaves::RowsLeaves(VectorCode& code, const RowsSpec& spec)
+    : code_(code), spec_(spec), storage_(code, {rdx, rax, rdi}) {}
+
+void RowsLeaves::plan_streams() {
+  streams_.push_back({.leaf = Leaf::input, .dtype = spec_.input});
+  streams_.push_back({.leaf = Leaf::previous, .dtype = spec_.output});
+  output_ = 1;
+  const Graph& graph = spec_.body.graph;
+  for (Ref i = 0; i < graph.size(); ++i) {
+    const Node& node = graph[i];
+    if (node.leaf != Leaf::channel && node.leaf != Leaf::element) continue;
+    if (stream_of(node.leaf, node.index) < streams_.size()) continue;
+    Stream stream{.leaf = node.leaf, .index = node.index};
+    if (node.leaf == Leaf::channel) {
+      stream.per_lane = spec_.lanes_are_channels;
+    } else {
+      const auto& element = spec_.elements.at(static_cast<std::size_t>(node.index));
+      stream.dtype = element.dtype;
+      stream.per_lane = element.per_lane;
+    }
+    streams_.push_back(stream);
+  }
+  const int words = code_.reserve_words(2 * static_cast<int>(streams_.size()));
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (i < std::size(kPointers)) streams_[i].reg = kPointers[i];
+    streams_[i].words = words + 2 * static_cast<int>(i);
+  }
+}
+
+/// Constant leaves are worth a register too: on first place of an instruction they would be
+/// loaded each time.
+void RowsLeaves::plan_kept() {
+  const Graph& graph = spec_.body.graph;
+  for (Ref i = 0; i < graph.size(); ++i) {
+    const Node& node = graph[i];
+    const bool is_stream = node.leaf == Leaf::channel || node.leaf == Leaf::element;
+    const bool along_row = is_stream && !streams_[stream_of(node.leaf, node.index)].per_lane;
+    if (!along_row && node.leaf != Leaf::scalar && node.leaf != Leaf::constant) continue;
+    const bool known = std::any_of(kept_.begin(), kept_.end(),
+                                   [&](const Kept& kept) { return same_leaf(kept.leaf, node); });
+    if (known) continue;
+    Kept kept{.leaf = node};
+    if (code_.vectors().free() > kExprRegisters) {
+      kept.reg = code_.vec(code_.vectors().take());
+    } else if (node.leaf != Leaf::constant) {
+      kept.slot = code_.take_slot();
+    } else {
+      continue;  // the constant pool serves it
+    }
+    kept_.push_back(kept);
+  }
+}
+
+void RowsLeaves::read_stream(const Stream& s) {
+  VectorCode& c = code_;
+  const Xbyak::Reg64 pointer = s.reg.value_or(rax);
+  switch (s.leaf) {
+    case Leaf::input:
+      c.mov(pointer, ptr[call() + field(offsetof(RowsCall, input))]);
+      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, input_step))]);
+      break;
+    case Leaf::previous:
+      c.mov(pointer, ptr[call() + field(offsetof(RowsCall, output))]);
+      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, output_step))]);
+      break;
+    case Leaf::channel:
+      c.imul(pointer, ptr[call() + field(offsetof(RowsCall, channel_stride_bytes))], s.index);
+      c.add(pointer, ptr[call() + field(offsetof(RowsCall, channels))]);
+      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, channel_step))]);
+      break;
+    default:
+      c.mov(pointer, ptr[call() + field(offsetof(RowsCall, elements))]);
+      c.mov(pointer, ptr[pointer + 8 * s.index]);
+      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, element_steps))]);
+      c.mov(rdx, ptr[rdx + 8 * s.index]);
+  }
+  if (!s.reg) c.mov(c.stack_word(s.words), pointer);
+  c.mov(c.stack_word(s.words + 1), rdx);
+}
+
+void RowsLeaves::start() {
+  plan_streams();
+  plan_kept();
+  for (const Stream& stream : streams_) read_stream(stream);
+  for (const Kept& kept : kept_)
+    if (kept.leaf.leaf == Leaf::scalar || kept.leaf.leaf == Leaf::constant) fill(kept);
+}
+
+void RowsLeaves::fill(const Kept& kept) {
+  std::optional<Temp> temp;
+  if (!kept.reg) temp.emplace(code_);
+  const Vec d = kept.reg ? *kept.reg : Vec(*temp);
+  switch (kept.leaf.leaf) {
+    case Leaf::constant: code_.load(d, static_cast<float>(kept.leaf.value)); break;
+    case Leaf::scalar:
+      code_.mov(rax, ptr[call() + field(offsetof(RowsCall, uniforms))]);
+      code_.vbroadcastss(d, ptr[rax + 4 * kept.leaf.index]);
+      break;
+    default: {
+      const Stream& stream = streams_[stream_of(kept.leaf.leaf, kept.leaf.index)];
+      const Xbyak::Reg64 from = pointer(stream);
+      storage_.broadcast(d, stream.dtype == DType::f32 ? ptr[from] : word[from], stream.dtype);
+    }
+  }
+  if (!kept.reg) code_.vmovups(code_.slot(kept.slot), d);
+}
+
+void RowsLeaves::start_row() {
+  for (const Kept& kept : kept_)
+    if (kept.leaf.leaf == Leaf::channel || kept.leaf.leaf == Leaf::element) fill(kept);
+}
+
+void RowsLeaves::next_row() {
+  for (const Stream& s : streams_) {
+    const Xbyak::Reg64 value = s.reg.value_or(rax);
+    if (!s.reg) code_.mov(rax, code_.stack_word(s.words));
+    code_.add(value, code_.stack_word(s.words + 1));
+    if (!s.reg) code_.mov(code_.stack_word(s.words), rax);
+  }
+}
+
+void RowsLeaves::select(int number, bool partial) {
+  number_ = number;
+  partial_ = partial;
+}
+
+std::size_t RowsLeaves::stream_of(Leaf leaf, int index) const {
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) {
+    return s.leaf == leaf && s.index == index;
+  });
+  return static_cast<std::size_t>(found - streams_.begin());
+}
+
+Xbyak::Reg64 RowsLeaves::pointer(const Stream& stream) {
+  if (stream.reg) return *stream.reg;
+  code_.mov(rax, code_.stack_word(stream.words));
+  return rax;
+}
+
+/// Of the current vector. For a pointer on the stack, rax holds it until the next one is asked for.
+Xbyak::Address RowsLeaves::address(std::size_t number) {
+  const Stream& stream = streams_[number];
+  const int size = static_cast<int>(size_of(stream.dtype));
+  return ptr[pointer(stream) + lane() * size + number_ * code_.lanes() * size];
+}
+
+std::optional<Source> RowsLeaves::find(const Node& leaf) {
+  for (const Kept& kept : kept_) {
+    if (!same_leaf(kept.leaf, leaf)) continue;
+    if (kept.reg) return Source(*kept.reg);
+    return Source(code_.slot(kept.slot));
+  }
+  if (leaf.leaf == Leaf::constant || partial_) return std::nullopt;
+  const std::size_t stream = stream_of(leaf.leaf, leaf.index);
+  if (streams_[stream].dtype != DType::f32 || !streams_[stream].reg) return std::nullopt;
+  return Source(address(stream));
+}
+
+void RowsLeaves::load(const Vec& d, const Node& leaf) {
+  const std::size_t stream = stream_of(leaf.leaf, leaf.index);
+  const DType dtype = streams_[stream].dtype;
+  if (partial_) {
+    storage_.load_partial(d, address(stream), dtype);
+  } else {
+    storage_.load(d, address(stream), dtype);
+  }
+}
+
+}  // namespace fuseplan::cpu

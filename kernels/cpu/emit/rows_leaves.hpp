@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/emit/storage.hpp"
+
+namespace fuseplan::cpu {
+
+/// The leaves of a rows kernel: memory streams that advance from row to row, and values that are
+/// constant along a row and kept ready in registers or, when those are taken, on the stack.
+class RowsLeaves : public LeafSource {
+ public:
+  RowsLeaves(VectorCode& code, const RowsSpec& spec);
+
+  // Registers of the kernel; rax, rdx and rdi are scratch once start() is done.
+  static Xbyak::Reg64 call() { return Xbyak::util::rdi; }
+  static Xbyak::Reg64 lane() { return Xbyak::util::rcx; }
+  static Xbyak::Reg64 count() { return Xbyak::util::rsi; }
+
+  void start();      ///< reads the call
+  void start_row();  ///< readies what is constant along the row
+  void next_row();   ///< advances the streams
+
+  /// Vector `number` behind the current lane is computed next; `partial`: its first count() lanes.
+  void select(int number, bool partial);
+  Xbyak::Address output() { return address(output_); }
+  Xbyak::Reg64 output_pointer() { return *streams_[output_].reg; }
+  Storage& storage() { return storage_; }
+
+  std::optional<Source> find(const Node& leaf) override;
+  void load(const Vec& d, const Node& leaf) override;
+
+ private:
+  struct Stream {
+    Leaf leaf{};
+    int index = 0;
+    DType dtype = DType::f32;
+    bool per_lane = true;
+    std::optional<Xbyak::Reg64> reg{};  ///< of the pointer; otherwise it stays on the stack
+    int words = 0;                      ///< on the stack: pointer, step
+  };
+  /// A leaf that does not change along a row.
+  struct Kept {
+    Node leaf;
+    std::optional<Vec> reg{};
+    int slot = -1;
+  };
+
+  void plan_streams();
+  void plan_kept();
+  void read_stream(const Stream& stream);
+  void fill(const Kept& kept);
+  std::size_t stream_of(Leaf leaf, int index) const;
+  Xbyak::Reg64 pointer(const Stream& stream);
+  Xbyak::Address address(std::size_t stream);
+
+  VectorCode& code_;
+  const RowsSpec& spec_;
+  Storage storage_;
+  std::vector<Stream> streams_;
+  std::vector<Kept> kept_;
+  std::size_t output_ = 0;
+  int number_ = 0;
+  bool partial_ = false;
+};
+
+}  // namespace fuseplan::cpu

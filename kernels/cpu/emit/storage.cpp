@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/emit/storage.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+const Xbyak::Opmask kTail(1);
+constexpr int kNearestEven = 0;
+
+}  // namespace
+
+void Storage::load(const Vec& d, const Xbyak::Address& from, DType dtype) {
+  switch (dtype) {
+    case DType::f32: return code_.vmovups(d, from);
+    case DType::f16: return code_.vcvtph2ps(d, from);
+    default: {
+      const Vec whole = code_.vec(d.getIdx());  // without d's mask
+      code_.vpmovzxwd(d, from);
+      return code_.vpslld(whole, whole, 16);
+    }
+  }
+}
+
+void Storage::broadcast(const Vec& d, const Xbyak::Address& from, DType dtype) {
+  if (dtype == DType::f32) return code_.vbroadcastss(d, from);
+  const Xbyak::Xmm low(d.getIdx());
+  code_.movzx(scratch_.value.cvt32(), from);
+  if (dtype == DType::bf16) code_.shl(scratch_.value.cvt32(), 16);
+  code_.vmovd(low, scratch_.value.cvt32());
+  if (dtype == DType::f16) code_.vcvtph2ps(low, low);
+  code_.vbroadcastss(d, low);
+}
+
+void Storage::to_bf16(const Vec& v) {
+  Temp rounded(code_), quiet(code_);
+  code_.vpsrld(rounded, v, 16);
+  code_.load_bits(quiet, 1);
+  code_.vandps(rounded, rounded, quiet);
+  code_.load_bits(quiet, 0x7fff);
+  code_.vpaddd(rounded, rounded, quiet);
+  code_.vpaddd(rounded, rounded, v);
+  code_.vorps(quiet, v, code_.bits(0x400000u));
+  Mask nan(code_);
+  nan.compare(v, v, Compare::unord);
+  nan.blend(rounded, Vec(quiet));
+  code_.vpsrld(v, rounded, 16);
+}
+
+/// The lower half of `v`, made of its lanes as 16-bit elements.
+Vec Storage::packed(const Vec& v, DType dtype) {
+  const Vec half = code_.half(v);
+  if (dtype == DType::f16) {
+    code_.vcvtps2ph(half, v, kNearestEven);
+    return half;
+  }
+  to_bf16(v);
+  if (code_.is_avx512()) {
+    code_.vpmovdw(half, v);
+  } else {
+    code_.vpackusdw(v, v, v);
+    code_.vpermq(Xbyak::Ymm(v.getIdx()), Xbyak::Ymm(v.getIdx()), 0x08);
+  }
+  return half;
+}
+
+void Storage::store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming) {
+  if (dtype == DType::f32) return streaming ? code_.vmovntps(to, v) : code_.vmovups(to, v);
+  const Vec half = packed(v, dtype);
+  return streaming ? code_.vmovntps(to, half) : code_.vmovups(to, half);
+}
+
+void Storage::begin_partial(const Xbyak::Reg64& count) {
+  count_ = count;
+  if (code_.is_avx512()) {
+    code_.mov(scratch_.value.cvt32(), -1);
+    code_.bzhi(scratch_.value.cvt32(), scratch_.value.cvt32(), count.cvt32());
+    return code_.kmovw(kTail, scratch_.value.cvt32());
+  }
+  if (mask_slot_ < 0) mask_slot_ = code_.take_slot();
+  if (half_slot_ < 0) half_slot_ = code_.take_slot();
+  Temp mask(code_);
+  code_.lea(scratch_.address, code_.ptr[code_.rip + mask_table_]);
+  code_.mov(scratch_.value, count);
+  code_.neg(scratch_.value);
+  code_.vmovups(mask, code_.ptr[scratch_.address + scratch_.value * 4 + 32]);
+  code_.vmovups(code_.slot(mask_slot_), mask);
+}
+
+/// Copies `count` 16-bit elements between a stack slot and memory, one at a time.
+void Storage::copy_halves(const Xbyak::Address& slot, const Xbyak::Address& memory,
+                          bool to_memory) {
+  Xbyak::Label next;
+  const auto& [address, value, index] = scratch_;
+  code_.lea(address, memory);
+  const auto in_slot = code_.word[slot.getRegExp() + index * 2 - 2];
+  const auto in_memory = code_.word[address + index * 2 - 2];
+  code_.mov(index, count_);
+  code_.L(next);
+  code_.movzx(value.cvt32(), to_memory ? in_slot : in_memory);
+  code_.mov(to_memory ? in_memory : in_slot, value.cvt16());
+  code_.dec(index);
+  code_.jnz(next);
+}
+
+void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype) {
+  if (code_.is_avx512()) return load(d | kTail | code_.T_z, from, dtype);
+  if (dtype == DType::f32) {
+    code_.vmovups(d, code_.slot(mask_slot_));
+    return code_.vmaskmovps(d, d, from);
+  }
+  const Xbyak::Xmm low(d.getIdx());
+  code_.vxorps(low, low, low);
+  code_.vmovups(code_.slot(half_slot_), d);
+  copy_halves(code_.slot(half_slot_), from, false);
+  load(d, code_.slot(half_slot_), dtype);
+}
+
+void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype) {
+  if (code_.is_avx512()) {
+    if (dtype == DType::f32) return code_.vmovups(to | kTail, v);
+    const Vec half = packed(v, dtype);
+    return code_.vmovdqu16(to | kTail, half);
+  }
+  if (dtype == DType::f32) {
+    Temp mask(code_);
+    code_.vmovups(mask, code_.slot(mask_slot_));
+    return code_.vmaskmovps(to, mask, v);
+  }
+  code_.vmovups(code_.slot(half_slot_), packed(v, dtype));
+  copy_halves(code_.slot(half_slot_), to, true);
+}
+
+void Storage::clear_rest(const Vec& v) {
+  if (code_.is_avx512()) {
+    code_.vmovaps(v | kTail | code_.T_z, v);
+  } else {
+    code_.vandps(v, v, code_.slot(mask_slot_));
+  }
+}
+
+void Storage::emit_tables() {
+  if (mask_slot_ < 0) return;
+  code_.align(32);
+  code_.L(mask_table_);  // counted from 32 bytes behind: `count` lanes set, the rest clear
+  for (int i = 0; i < 8; ++i) code_.dd(0xffffffffu);
+  for (int i = 0; i < 8; ++i) code_.dd(0);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/dtype.hpp"
+#include "kernels/cpu/emit/vector_code.hpp"
+
+namespace fuseplan::cpu {
+
+/// Moves vectors of lanes between memory and f32 registers. Whole vectors, or the first `count`
+/// lanes of one: then nothing outside them is read or written, and the other lanes read as zero.
+/// Rounds to nearest even and keeps NaN, as base/half.hpp does.
+class Storage {
+ public:
+  /// Registers that partial transfers may clobber on AVX2, besides the flags.
+  struct Scratch {
+    Xbyak::Reg64 address, value, index;
+  };
+  Storage(VectorCode& code, const Scratch& scratch) : code_(code), scratch_(scratch) {}
+
+  void load(const Vec& d, const Xbyak::Address& from, DType dtype);
+  void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
+  /// d = the one element at `from` in every lane.
+  void broadcast(const Vec& d, const Xbyak::Address& from, DType dtype);
+
+  /// Starts a partial vector of `count` lanes (fewer than a whole vector, at least one), which stays
+  /// in that register until the next.
+  void begin_partial(const Xbyak::Reg64& count);
+  void load_partial(const Vec& d, const Xbyak::Address& from, DType dtype);
+  void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
+  /// Zeroes the lanes from `count` on.
+  void clear_rest(const Vec& v);
+
+  /// The table that partial vectors on AVX2 need; after the code's last instruction.
+  void emit_tables();
+
+ private:
+  Vec packed(const Vec& v, DType dtype);
+  void to_bf16(const Vec& v);
+  void copy_halves(const Xbyak::Address& slot, const Xbyak::Address& memory, bool to_memory);
+
+  VectorCode& code_;
+  Scratch scratch_;
+  Xbyak::Reg64 count_;
+  int mask_slot_ = -1, half_slot_ = -1;
+  Xbyak::Label mask_table_;
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/emit/vector_code.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace fuseplan::cpu {
+
+namespace {
+
+constexpr std::size_t kInitialBytes = 16384;
+constexpr int kTailMask = 1;  // k1 belongs to partial vectors, k0 cannot be used as a mask
+const Xbyak::Reg64 kSaved[] = {Xbyak::util::rbx, Xbyak::util::r12, Xbyak::util::r13,
+                               Xbyak::util::r14, Xbyak::util::r15};
+
+Xbyak::Allocator* heap_allocator() {
+  struct Heap : Xbyak::Allocator {
+    bool useProtect() const override { return false; }
+  };
+  static Heap heap;
+  return &heap;
+}
+
+}  // namespace
+
+// Code is written to plain heap memory and never made executable there: mapping is the loader's.
+VectorCode::VectorCode(Isa isa)
+    : Xbyak::CodeGenerator(kInitialBytes, Xbyak::AutoGrow, heap_allocator()), isa_(isa) {
+  setDefaultJmpNEAR(true);
+  for (int i = count(isa) - 1; i >= 0; --i) vectors_.give(i);
+  for (int i = 7; i > kTailMask; --i) masks_.give(i);
+}
+
+Vec VectorCode::vec(int index) const {
+  if (is_avx512()) return Xbyak::Zmm(index);
+  return Xbyak::Ymm(index);
+}
+
+Vec VectorCode::half(const Vec& v) const {
+  if (is_avx512()) return Xbyak::Ymm(v.getIdx());
+  return Xbyak::Xmm(v.getIdx());
+}
+
+Xbyak::Address VectorCode::pooled(std::uint64_t value, int size) {
+  Xbyak::Label& label = pool_[{size, value}];
+  if (is_avx512()) return ptr_b[rip + label];
+  return ptr[rip + label];
+}
+
+void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
+  if (value == 0) {
+    const Xbyak::Xmm low(d.getIdx());
+    vxorps(low, low, low);  // writing xmm clears the rest
+  } else if (is_avx512()) {
+    vbroadcastss(d, ptr[rip + pool_[{4, value}]]);
+  } else {
+    vmovaps(d, ptr[rip + pool_[{4, value}]]);
+  }
+}
+
+void VectorCode::load(const Vec& d, float value) {
+  load_bits(d, std::bit_cast<std::uint32_t>(value));
+}
+
+void VectorCode::load64(const Vec& d, double value) {
+  Xbyak::Label& label = pool_[{8, std::bit_cast<std::uint64_t>(value)}];
+  if (is_avx512()) {
+    vbroadcastsd(Xbyak::Zmm(d.getIdx()), ptr[rip + label]);
+  } else {
+    vmovapd(d, ptr[rip + label]);
+  }
+}
+
+void VectorCode::move(const Vec& d, const Source& source) {
+  if (source.is_constant()) {
+    load_bits(d, source.bits());
+  } else if (!source.is_reg()) {
+    vmovups(d, source);
+  } else if (source.reg().getIdx() != d.getIdx()) {
+    vmovaps(d, source);
+  }
+}
+
+int VectorCode::reserve_words(int count) {
+  require(slots_ == 0, Status::InternalError, "stack words must be reserved before vectors");
+  const int first = words_;
+  words_ += count;
+  slots_offset_ = (8 * words_ + 63) / 64 * 64;
+  return first;
+}
+
+int VectorCode::take_slot() {
+  if (free_slots_.empty()) return slots_++;
+  const int slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void VectorCode::enter() {
+  push(rbp);
+  mov(rbp, rsp);
+  for (const auto& reg : kSaved) push(reg);
+  and_(rsp, -64);
+  sub(rsp, 0x7fffffff);  // the immediate is the last four bytes
+  frame_patch_ = getSize() - 4;
+}
+
+void VectorCode::leave() {
+  lea(rsp, ptr[rbp - 8 * static_cast<int>(std::size(kSaved))]);
+  for (std::size_t i = std::size(kSaved); i-- > 0;) pop(kSaved[i]);
+  pop(rbp);
+  vzeroupper();
+  ret();
+}
+
+void VectorCode::scale(const Vec& x, const Vec& n) {
+  if (is_avx512()) return vscalefps(x, x, n);
+  // 2^n = 2^h 2^(n-h) with h = n >> 1: neither factor leaves the range for |n| <= 252.
+  Temp h(*this);
+  vcvtps2dq(n, n);
+  vpsrad(h, n, 1);
+  vpsubd(n, n, h);
+  for (const Vec& part : {Vec(h), n}) {
+    vpslld(part, part, 23);
+    vpaddd(part, part, constant(1.0f));
+    vmulps(x, x, part);
+  }
+}
+
+void VectorCode::quotient(const Vec& d, const Vec& a, const Vec& b) {
+  if (!is_avx512()) return vdivps(d, a, b);
+  Temp y(*this);
+  vrcp14ps(y, b);
+  vfnmadd213ps(b, y, constant(1.0f));  // e = 1 - b y
+  vfmadd213ps(b, y, y);                // y + y e
+  vmulps(d, a, b);
+}
+
+void VectorCode::round_to_integer(const Vec& d, const Source& a) {
+  if (is_avx512()) {
+    vrndscaleps(d, a, 0);
+  } else {
+    vroundps(d, a, 0);
+  }
+}
+
+void VectorCode::polynomial(const Vec& d, const Vec& x, const float* c, int n) {
+  load(d, c[n - 1]);
+  for (int i = n - 2; i >= 0; --i) vfmadd213ps(d, x, constant(c[i]));
+}
+
+void VectorCode::emit_pool() {
+  align(64);
+  const int copies_bytes = is_avx512() ? 0 : bytes();
+  for (auto entry = pool_.rbegin(); entry != pool_.rend(); ++entry) {  // 8-byte constants first
+    const auto& [size, value] = entry->first;
+    L(entry->second);
+    for (int at = 0; at == 0 || at < copies_bytes; at += size) {
+      if (size == 8) {
+        dq(value);
+      } else {
+        dd(static_cast<std::uint32_t>(value));
+      }
+    }
+  }
+}
+
+std::vector<std::byte> VectorCode::finish() {
+  emit_pool();
+  if (frame_patch_ != 0) {
+    const int frame = slots_offset_ + (bytes() * slots_ + 63) / 64 * 64;
+    rewrite(frame_patch_, static_cast<std::uint64_t>(frame), 4);
+  }
+  ready();
+  std::vector<std::byte> code(getSize());
+  std::memcpy(code.data(), getCode(), code.size());
+  return code;
+}
+
+Mask::Mask(VectorCode& code)
+    : code_(code), index_(code.is_avx512() ? code.masks().take() : code.vectors().take()) {}
+
+Mask::~Mask() { (code_.is_avx512() ? code_.masks() : code_.vectors()).give(index_); }
+
+void Mask::compare(const Vec& a, const Source& b, Compare predicate) {
+  const auto imm = static_cast<std::uint8_t>(predicate);
+  if (code_.is_avx512()) {
+    code_.vcmpps(k(), a, b, imm);
+  } else {
+    code_.vcmpps(vec(), a, b, imm);
+  }
+}
+
+void Mask::both(const Mask& a, const Mask& b) {
+  if (code_.is_avx512()) {
+    code_.kandw(k(), a.k(), b.k());
+  } else {
+    code_.vandps(vec(), a.vec(), b.vec());
+  }
+}
+
+void Mask::only_first(const Mask& a, const Mask& b) {
+  if (code_.is_avx512()) {
+    code_.kandnw(k(), b.k(), a.k());
+  } else {
+    code_.vandnps(vec(), b.vec(), a.vec());
+  }
+}
+
+void Mask::blend(const Vec& d, const Source& on_true) const {
+  if (code_.is_avx512()) {
+    code_.vblendmps(d | k(), d, on_true);
+  } else {
+    code_.vblendvps(d, d, on_true, vec());
+  }
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <xbyak/xbyak.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/emit/registers.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace fuseplan::cpu {
+
+/// A zmm register on AVX-512, a ymm register on AVX2: Xbyak operands know their own width.
+using Vec = Xbyak::Xmm;
+
+/// A source of a vector instruction: a register, a whole vector in memory, or a constant of the
+/// pool. Memory and constants may only stand in the last place of an instruction.
+class Source {
+ public:
+  Source(const Vec& reg) : kind_(Kind::reg), reg_(reg) {}
+  explicit Source(const Xbyak::Address& address) : kind_(Kind::memory), address_(address) {}
+  Source(const Xbyak::Address& address, std::uint32_t bits)
+      : kind_(Kind::constant), address_(address), bits_(bits) {}
+
+  bool is_reg() const { return kind_ == Kind::reg; }
+  bool is_constant() const { return kind_ == Kind::constant; }
+  const Vec& reg() const { return reg_; }
+  std::uint32_t bits() const { return bits_; }
+  operator const Xbyak::Operand&() const {
+    return is_reg() ? static_cast<const Xbyak::Operand&>(reg_) : address_;
+  }
+
+ private:
+  enum class Kind : std::uint8_t { reg, memory, constant } kind_;
+  Vec reg_;
+  Xbyak::Address address_{0};
+  std::uint32_t bits_ = 0;
+};
+
+/// Comparison predicates; all are quiet. Names as in the instruction set manual.
+enum class Compare : std::uint8_t { eq = 0x00, unord = 0x03, neq_unord = 0x04, lt = 0x11, le = 0x12,
+                                    nle_unord = 0x16, ge = 0x1d, gt = 0x1e };
+
+/// Position-independent vector machine code for one instruction set: registers, stack frame,
+/// constants behind the code, and the few operations that AVX2 and AVX-512 spell differently.
+/// Operations that both have under one name are used directly from Xbyak.
+class VectorCode : public Xbyak::CodeGenerator {
+ public:
+  explicit VectorCode(Isa isa);
+
+  bool is_avx512() const { return isa_ == Isa::avx512; }
+  int lanes() const { return lanes_of(isa_); }
+  int bytes() const { return 4 * lanes(); }
+  Vec vec(int index) const;
+  static int count(Isa isa) { return isa == Isa::avx512 ? 32 : 16; }
+  /// The lower half of a register: 16-bit lanes, or f64 before widening.
+  Vec half(const Vec& v) const;
+
+  RegisterPool& vectors() { return vectors_; }
+  RegisterPool& masks() { return masks_; }
+
+  // Constants lie behind the code, each once. On AVX-512 they are embedded broadcasts, so they fit
+  // arithmetic instructions only; `load` and `move` work everywhere.
+  Source bits(std::uint32_t value) { return {pooled(value, 4), value}; }
+  Source constant(float value) { return bits(std::bit_cast<std::uint32_t>(value)); }
+  Xbyak::Address constant64(double value) { return pooled(std::bit_cast<std::uint64_t>(value), 8); }
+  void load(const Vec& d, float value);
+  void load_bits(const Vec& d, std::uint32_t value);
+  void load64(const Vec& d, double value);
+  void move(const Vec& d, const Source& source);
+
+  // Stack frame: 8-byte words at the bottom, then whole vectors. Words are reserved before the
+  // first vector slot is taken; the frame's size is filled in by finish().
+  void enter();
+  void leave();
+  Xbyak::Address stack_word(int index) { return qword[rsp + 8 * index]; }
+  int reserve_words(int count);
+  int take_slot();
+  void give_slot(int slot) { free_slots_.push_back(slot); }
+  Xbyak::Address slot(int index) { return ptr[rsp + slots_offset_ + bytes() * index]; }
+
+  /// x * 2^n for integral n in f32; over- and underflow as one multiplication. n is clobbered.
+  void scale(const Vec& x, const Vec& n);
+  /// d = a / b to about one ulp; b must not be so small or large that 1 / b leaves the range.
+  /// b is clobbered.
+  void quotient(const Vec& d, const Vec& a, const Vec& b);
+  void round_to_integer(const Vec& d, const Source& a);
+  /// Horner's rule in f32: d = (((c[n-1] x + c[n-2]) x + ...) x + c[0].
+  void polynomial(const Vec& d, const Vec& x, const float* c, int n);
+  template <std::size_t N>
+  void polynomial(const Vec& d, const Vec& x, const float (&c)[N]) {
+    polynomial(d, x, c, static_cast<int>(N));
+  }
+
+  /// The finished code with its constants.
+  std::vector<std::byte> finish();
+
+ private:
+  Xbyak::Address pooled(std::uint64_t value, int size);
+  void emit_pool();
+
+  Isa isa_;
+  RegisterPool vectors_, masks_;
+  std::map<std::pair<int, std::uint64_t>, Xbyak::Label> pool_;  ///< by size and bits
+  int words_ = 0, slots_ = 0, slots_offset_ = 0;
+  std::vector<int> free_slots_;
+  std::size_t frame_patch_ = 0;
+};
+
+/// A register of the pool for the length of a scope.
+class Temp : public Vec {
+ public:
+  explicit Temp(VectorCode& code) : Vec(code.vec(code.vectors().take())), code_(code) {}
+  ~Temp() { code_.vectors().give(getIdx()); }
+  Temp(const Temp&) = delete;
+  Temp& operator=(const Temp&) = delete;
+
+ private:
+  VectorCode& code_;
+};
+
+/// The outcome of a comparison per lane: an opmask on AVX-512, a vector register on AVX2.
+class Mask {
+ public:
+  explicit Mask(VectorCode& code);
+  ~Mask();
+  Mask(const Mask&) = delete;
+  Mask& operator=(const Mask&) = delete;
+
+  void compare(const Vec& a, const Source& b, Compare predicate);
+  void both(const Mask& a, const Mask& b);       ///< a & b
+  void only_first(const Mask& a, const Mask& b);  ///< a & ~b
+  /// d = mask ? on_true : d
+  void blend(const Vec& d, const Source& on_true) const;
+
+ private:
+  Vec vec() const { return code_.vec(index_); }
+  Xbyak::Opmask k() const { return Xbyak::Opmask(index_); }
+
+  VectorCode& code_;
+  int index_;
+};
+
+}  // namespace fuseplan::cpu
