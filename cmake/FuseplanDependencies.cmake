@@ -15,5 +15,5 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd>=1.4)
 # What libfuseplan links. A static one passes it on: fuseplanConfig.cmake finds the same targets
 # again, FuseplanInstall.cmake names them for pkg-config.
 set(FUSEPLAN_LINK_LIBRARIES
-  OpenMP::OpenMP_CXX SQLite::SQLite3 PkgConfig::sodium PkgConfig::xxhash PkgConfig::zstd
+  fmt::fmt OpenMP::OpenMP_CXX SQLite::SQLite3 PkgConfig::sodium PkgConfig::xxhash PkgConfig::zstd
   Threads::Threads ${CMAKE_DL_LIBS})

@@ -5,9 +5,6 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
 
 install(TARGETS fuseplan EXPORT fuseplanTargets)
-if(TARGET fuseplan-driver)
-  install(TARGETS fuseplan-driver)
-endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fuseplan TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT fuseplanTargets NAMESPACE fuseplan:: DESTINATION ${package_dir})
 
@@ -20,7 +17,7 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/fuseplanConfig.cmake
               ${PROJECT_BINARY_DIR}/fuseplanConfigVersion.cmake DESTINATION ${package_dir})
 
-set(pc_requires "sqlite3 libsodium libxxhash libzstd")
+set(pc_requires "fmt sqlite3 libsodium libxxhash libzstd")
 set(pc_libs "-lgomp -lstdc++ -lm -pthread -ldl")
 file(RELATIVE_PATH FUSEPLAN_PC_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
