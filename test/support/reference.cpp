@@ -56,9 +56,17 @@ void map(ReferenceResult& result, const F& f) {
   });
 }
 
+/// x + shift, where a later scale may be multiplied into both summands before they meet: then each
+/// of them is rounded on its own, however much they cancel.
+Bounded add_shift(Bounded x, Bounded shift) {
+  const Bounded sum = x + shift;
+  const double apart = kArithmetic * (std::fabs(x.value) + std::fabs(shift.value));
+  return settle(sum.value, sum.error + apart, sum.determined());
+}
+
 void run(ReferenceResult& result, const Bias& op) {
   const Operand bias(*op.bias, result.dims);
-  map(result, [&](Bounded x, const Dims& index) { return x + bias.at(index); });
+  map(result, [&](Bounded x, const Dims& index) { return add_shift(x, bias.at(index)); });
 }
 
 void run(ReferenceResult& result, const BatchNorm& op) {
@@ -71,7 +79,7 @@ void run(ReferenceResult& result, const BatchNorm& op) {
         apply([](double v) { return 1 / std::sqrt(v); }, spread, 2 * kArithmetic);
     const double value = s.value * (x.value - m.value) * inverse.value + b.value;
     // Folded to one multiply-add per element, as the library may, it rounds most.
-    const Bounded folded = s * inverse * x + (b - m * s * inverse);
+    const Bounded folded = add_shift(s * inverse * x, b - m * s * inverse);
     const bool same_class = std::isfinite(value) == std::isfinite(folded.value);
     return settle(value, folded.error, folded.determined() && same_class);
   });
@@ -92,7 +100,9 @@ void run(ReferenceResult& result, const Add& op) {
 
 void run(ReferenceResult& result, const ScaleShift& op) {
   const Operand scale(*op.scale, result.dims), shift(*op.shift, result.dims);
-  map(result, [&](Bounded x, const Dims& index) { return scale.at(index) * x + shift.at(index); });
+  map(result, [&](Bounded x, const Dims& index) {
+    return add_shift(scale.at(index) * x, shift.at(index));
+  });
 }
 
 void run(ReferenceResult&, const Convolution&) {
