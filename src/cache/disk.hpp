@@ -29,6 +29,8 @@ struct DiskConfig {
 /// is damaged. All calls are made under fork_state().disk; every failure is a CacheFault.
 class Disk {
  public:
+  enum class Direction { read, write };
+
   explicit Disk(DiskConfig config) : config_(std::move(config)) {}
   ~Disk();
 
@@ -70,8 +72,6 @@ class Disk {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  enum class Direction { read, write };
 
   template <typename Body>
   auto healing(Direction direction, const Body& body) {

@@ -18,8 +18,10 @@ void MemoryLayer::insert(const CacheKey& key, std::shared_ptr<const Row> row) {
   const std::uint64_t bytes = key.text.size() + row->meta.size() + row->blob.size();
   if (bytes > limit_) return;
   while (bytes_ + bytes > limit_) drop(std::prev(entries_.end()));
-  entries_.push_front({key, std::move(row), bytes});
-  index_[key.digest] = entries_.begin();
+  std::list<Entry> added;  // so that a failed allocation leaves everything as it was
+  added.push_front({key, std::move(row), bytes});
+  index_[key.digest] = added.begin();
+  entries_.splice(entries_.begin(), added);
   bytes_ += bytes;
 }
 

@@ -29,6 +29,7 @@ struct StoredRow {
   std::vector<std::byte> blob;
   std::vector<std::byte> digest;
 
+  bool operator==(const StoredRow&) const = default;
   std::uint64_t bytes() const { return key_text.size() + meta.size() + blob.size(); }
 };
 

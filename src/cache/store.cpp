@@ -95,64 +95,84 @@ void KernelStore::put(const CacheKey& key, const Row& row) {
 
 void KernelStore::keep(const CacheKey& key, const std::shared_ptr<const Row>& row) {
   if (config_.mode == CacheMode::off) return;
-  {
-    std::lock_guard lock(fork_state().memory);
-    memory_.insert(key, row);
+  try {
+    {
+      std::lock_guard lock(fork_state().memory);
+      memory_.insert(key, row);
+    }
+    if (can_write()) store_on_disk(key, *row);
+  } catch (const std::bad_alloc&) {
+    ++counters_.dropped;
+    degrade(Direction::read, CacheFault(Fault::memory, "out of memory"));
   }
-  if (can_write()) store_on_disk(key, *row);
 }
 
 void KernelStore::store_on_disk(const CacheKey& key, const Row& row) {
   const StoredRow stored = pack_row(key, row);
-  const std::uint64_t room = stored.bytes() + kRowOverhead;
-  if (row.blob.size() > kMaxBlobBytes || room > config_.cap_bytes / 4) {
+  if (row.blob.size() > kMaxBlobBytes || stored.bytes() + kRowOverhead > config_.cap_bytes / 4) {
     ++counters_.dropped;
     return;
   }
-  // `room` is an estimate; should the page limit be met all the same, more has to go.
-  for (const std::uint64_t wanted : {room, 4 * room}) {
-    try {
-      if (insert_on_disk(key, stored, wanted)) ++counters_.stored;
-      return;
-    } catch (const CacheFault& fault) {
-      if (fault.fault() == Fault::full && wanted == room) continue;
-      degrade(Direction::write, fault);
-    } catch (const std::bad_alloc&) {
-      degrade(Direction::write, CacheFault(Fault::memory, "out of memory"));
-    }
-    break;
+  try {
+    write_row(key, stored);
+  } catch (const CacheFault& fault) {
+    ++counters_.dropped;
+    degrade(Direction::write, fault);
   }
-  ++counters_.dropped;
 }
 
-bool KernelStore::insert_on_disk(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
+void KernelStore::write_row(const CacheKey& key, const StoredRow& row) {
+  const std::uint64_t room = row.bytes() + kRowOverhead;
+  try {
+    insert_row(key, row, room);
+  } catch (const CacheFault& fault) {
+    // `room` is an estimate; should the page limit be met all the same, more has to go.
+    if (fault.fault() != Fault::full) throw;
+    insert_row(key, row, 4 * room);
+  }
+}
+
+void KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
   std::vector<Digest> uses;
-  bool was_rejected = false;
+  bool replace = false;
   {
     std::lock_guard lock(fork_state().memory);
     uses.swap(uses_);
-    was_rejected = rejected_.contains(key.digest);
+    replace = rejected_.contains(key.digest);
   }
   std::uint64_t evicted = 0;
+  bool inserted = false;
+  // Reads back what it wrote: in a damaged tree a row can be stored where no lookup finds it.
   const auto transaction = [&](sqlite::Connection& database) {
-    if (was_rejected) tables::erase_kernel(database, key.digest);
+    if (replace) tables::erase_kernel(database, key.digest);
     tables::touch_kernels(database, uses);
     evicted = tables::evict_kernels(database, room, config_.cap_bytes / 10 * 9);
-    return tables::insert_kernel(database, key.digest, row);
+    inserted = tables::insert_kernel(database, key.digest, row);
+    auto present = tables::find_kernel(database, key.digest);
+    if (!present || ((inserted || replace) && *present != row))
+      throw CacheFault(Fault::damaged, "a stored row cannot be read back");
+    return std::move(*present);
   };
-  bool inserted = false;
+  StoredRow present;
   try {
-    inserted = attempt(config_.store_patience, [&](Disk& disk) { return disk.write(transaction); });
+    present = attempt(config_.store_patience, [&](Disk& disk) { return disk.write(transaction); });
   } catch (...) {
     keep_uses(std::move(uses));
     throw;
   }
   counters_.evicted += evicted;
-  if (was_rejected) {
+  if (replace) {
     std::lock_guard lock(fork_state().memory);
     rejected_.erase(key.digest);
   }
-  return inserted;
+  if (inserted) {
+    ++counters_.stored;
+  } else if (!unpack_row(key, present)) {
+    // Somebody's row is in the way, and is bad. It was not found by the lookup before, so it is
+    // damaged in a way that only setting the file aside mends, or was damaged since.
+    reject(key, "kernel");
+    if (!replace) insert_row(key, row, room);
+  }
 }
 
 bool KernelStore::erase(const CacheKey& key) {
@@ -178,6 +198,8 @@ void KernelStore::reject(const CacheKey& key, std::string_view what) {
   }
   const auto erased = on_disk(Direction::write, [&](Disk& disk) {
     return disk.write([&](auto& database) {
+      // Rows that share a page by mistake would go on destroying each other.
+      tables::require_sound_pages(database);
       tables::erase_tuning(database, key.digest);
       return tables::erase_kernel(database, key.digest);
     });

@@ -119,7 +119,7 @@ class KernelStore {
     busy = 16,
     memory = 32
   };
-  enum class Direction { read, write };
+  using Direction = Disk::Direction;
 
   template <typename Body>
   auto attempt(std::chrono::milliseconds patience, const Body& body);
@@ -131,12 +131,15 @@ class KernelStore {
   void warn(Warning kind, std::string_view text);
 
   bool can_write() const { return disk_ && config_.mode == CacheMode::rw; }
-  bool insert_on_disk(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void store_on_disk(const CacheKey& key, const Row& row);
+  void write_row(const CacheKey& key, const StoredRow& row);
+  void insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void reject(const CacheKey& key, std::string_view what);
   bool note_use(const Digest& key);
   void flush_uses();
   void keep_uses(std::vector<Digest> older);
+  template <typename Erase>
+  bool erase_bad(const Erase& erase);
   void check_kernels(VerifyReport& report);
   void check_tuning(VerifyReport& report);
 

@@ -7,15 +7,15 @@
 namespace fuseplan {
 
 StoreStats KernelStore::stats() {
-  StoreStats stats{
-      counters_.hits_memory,   counters_.hits_disk, counters_.misses,  counters_.builds,
-      counters_.stored,        counters_.dropped,   counters_.evicted, counters_.rejected_rows,
-      counters_.busy_timeouts, set_aside_};
   const auto on_file = on_disk(Direction::read, [&](Disk& disk) {
     return disk.read([](auto& database) {
       return std::pair(tables::count_kernels(database), tables::file_bytes(database));
     });
   });
+  StoreStats stats{
+      counters_.hits_memory,   counters_.hits_disk, counters_.misses,  counters_.builds,
+      counters_.stored,        counters_.dropped,   counters_.evicted, counters_.rejected_rows,
+      counters_.busy_timeouts, set_aside_};
   std::lock_guard lock(fork_state().memory);
   stats.rows = on_file ? on_file->first : memory_.rows();
   stats.bytes = on_file ? on_file->second : memory_.bytes();
@@ -43,17 +43,20 @@ VerifyReport KernelStore::verify(bool structure) {
   check_tuning(report);
   if (!structure) return report;
   const auto lines = on_disk(Direction::read, [&](Disk& disk) {
-    return disk.read([](sqlite::Connection& database) {
-      std::vector<std::string> found;
-      auto query = database.query("PRAGMA integrity_check(20)");
-      while (query.step())
-        if (query.text(0) != "ok") found.emplace_back(query.text(0));
-      return found;
-    });
+    return disk.read([](auto& database) { return tables::check_structure(database); });
   });
   if (!lines) report.problems.emplace_back("the structure of the file could not be checked");
   if (lines) report.problems.insert(report.problems.end(), lines->begin(), lines->end());
   return report;
+}
+
+template <typename Erase>
+bool KernelStore::erase_bad(const Erase& erase) {
+  return on_disk(Direction::write,
+                 [&](Disk& disk) {
+                   return disk.write([&](auto& database) { return erase(database), true; });
+                 })
+      .has_value();
 }
 
 void KernelStore::check_kernels(VerifyReport& report) {
@@ -74,41 +77,24 @@ void KernelStore::check_kernels(VerifyReport& report) {
     ++report.bad;
     report.problems.push_back(
         fmt::format("kernel {} does not match its digest", to_hex(entry.key)));
-    if (!can_write()) continue;
-    const auto erased = on_disk(Direction::write, [&](Disk& disk) {
-      return disk.write([&](auto& database) {
-        tables::erase_kernel(database, entry.id);
-        return true;
-      });
-    });
-    if (erased) ++report.deleted;
+    if (can_write() && erase_bad([&](auto& database) { tables::erase_kernel(database, entry.id); }))
+      ++report.deleted;
   }
 }
 
 void KernelStore::check_tuning(VerifyReport& report) {
-  const auto keys = on_disk(Direction::read, [&](Disk& disk) {
-    return disk.read([](auto& database) { return tables::tuning_keys(database); });
+  const auto rows = on_disk(Direction::read, [&](Disk& disk) {
+    return disk.read([](auto& database) { return tables::list_tuning(database); });
   });
-  if (!keys) return;
-  for (const Digest& key : *keys) {
-    const auto found = on_disk(Direction::read, [&](Disk& disk) {
-      return disk.read([&](auto& database) { return tables::find_tuning(database, key); });
-    });
+  if (!rows) return;
+  for (const tables::TuningRow& row : *rows) {
     ++report.checked;
-    if (found && *found &&
-        equal_digest((*found)->digest, tuning_digest({key, (*found)->key_text}, (*found)->value)))
-      continue;
+    if (equal_digest(row.digest, tuning_digest({row.key, row.key_text}, row.value))) continue;
     ++report.bad;
     report.problems.push_back(
-        fmt::format("tuning result {} does not match its digest", to_hex(key)));
-    if (!can_write()) continue;
-    const auto erased = on_disk(Direction::write, [&](Disk& disk) {
-      return disk.write([&](auto& database) {
-        tables::erase_tuning(database, key);
-        return true;
-      });
-    });
-    if (erased) ++report.deleted;
+        fmt::format("tuning result {} does not match its digest", to_hex(row.key)));
+    if (can_write() && erase_bad([&](auto& database) { tables::erase_tuning(database, row.id); }))
+      ++report.deleted;
   }
 }
 

@@ -42,6 +42,11 @@ std::optional<StoredRow> stored_row(sqlite::Query& query) {
                    query.integer(3),           copy(query.blob(4)),        copy(query.blob(5))};
 }
 
+TuningRow tuning_row(const sqlite::Query& query) {
+  return {query.integer(0), digest_from(query.blob(1)), std::string(query.text(2)),
+          std::string(query.text(3)), copy(query.blob(4))};
+}
+
 struct SchemaFacts {
   std::int64_t application_id, user_version;
   std::vector<std::string> objects;  // type, name and text of everything in it
@@ -159,10 +164,10 @@ std::uint64_t evict_kernels(sqlite::Connection& database, std::uint64_t room, st
 }
 
 std::optional<TuningRow> find_tuning(sqlite::Connection& database, const Digest& key) {
-  auto query = database.query("SELECT key_text, value, digest FROM tuning WHERE key = ?");
+  auto query = database.query("SELECT id, key, key_text, value, digest FROM tuning WHERE key = ?");
   query.bind(bytes_of(key));
   if (!query.step()) return std::nullopt;
-  return TuningRow{std::string(query.text(0)), std::string(query.text(1)), copy(query.blob(2))};
+  return tuning_row(query);
 }
 
 void replace_tuning(sqlite::Connection& database, const CacheKey& key, std::string_view value) {
@@ -195,17 +200,35 @@ std::vector<Entry> list_kernels(sqlite::Connection& database) {
   return entries;
 }
 
-std::vector<Digest> tuning_keys(sqlite::Connection& database) {
-  std::vector<Digest> keys;
-  auto query = database.query("SELECT key FROM tuning");
-  while (query.step()) keys.push_back(digest_from(query.blob(0)));
-  return keys;
+std::vector<TuningRow> list_tuning(sqlite::Connection& database) {
+  std::vector<TuningRow> rows;
+  auto query = database.query("SELECT id, key, key_text, value, digest FROM tuning");
+  while (query.step()) rows.push_back(tuning_row(query));
+  return rows;
+}
+
+void erase_tuning(sqlite::Connection& database, std::int64_t id) {
+  database.query("DELETE FROM tuning WHERE id = ?").bind(id).run();
 }
 
 void clear(sqlite::Connection& database) {
   database.query("DELETE FROM kernel").run();
   database.query("DELETE FROM usage").run();
   database.query("DELETE FROM tuning").run();
+}
+
+std::vector<std::string> check_structure(sqlite::Connection& database) {
+  std::vector<std::string> found;
+  auto query = database.query("PRAGMA integrity_check(20)");
+  while (query.step())
+    if (query.text(0) != "ok") found.emplace_back(query.text(0));
+  return found;
+}
+
+void require_sound_pages(sqlite::Connection& database) {
+  auto query = database.query("PRAGMA quick_check(1)");
+  if (query.step() && query.text(0) != "ok")
+    throw CacheFault(Fault::damaged, std::string(query.text(0)));
 }
 
 std::uint64_t count_kernels(sqlite::Connection& database) {

@@ -41,6 +41,8 @@ void touch_kernels(sqlite::Connection& database, std::span<const Digest> keys);
 std::uint64_t evict_kernels(sqlite::Connection& database, std::uint64_t room, std::uint64_t limit);
 
 struct TuningRow {
+  std::int64_t id = 0;
+  Digest key{};
   std::string key_text, value;
   std::vector<std::byte> digest;
 };
@@ -52,8 +54,13 @@ std::vector<Entry> list_kernels(sqlite::Connection& database);
 /// By row number, so that a row with a damaged key can be looked at and deleted too.
 std::optional<StoredRow> read_kernel(sqlite::Connection& database, std::int64_t id);
 void erase_kernel(sqlite::Connection& database, std::int64_t id);
-std::vector<Digest> tuning_keys(sqlite::Connection& database);
+std::vector<TuningRow> list_tuning(sqlite::Connection& database);
+void erase_tuning(sqlite::Connection& database, std::int64_t id);
 void clear(sqlite::Connection& database);
+/// What SQLite finds wrong with the file; nothing when it is whole.
+std::vector<std::string> check_structure(sqlite::Connection& database);
+/// The part of it that matters to stored rows, in a fraction of the time: throws (damaged).
+void require_sound_pages(sqlite::Connection& database);
 std::uint64_t count_kernels(sqlite::Connection& database);
 std::uint64_t file_bytes(sqlite::Connection& database);
 std::uint64_t page_bytes(sqlite::Connection& database);
