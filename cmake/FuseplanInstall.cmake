@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
 
 install(TARGETS fuseplan EXPORT fuseplanTargets)
+if(FUSEPLAN_BUILD_DRIVER)
+  install(TARGETS fuseplan-driver)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fuseplan TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT fuseplanTargets NAMESPACE fuseplan:: DESTINATION ${package_dir})
 
