@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -57,7 +58,7 @@ class Row {
 };
 
 std::vector<Row> read_rows(const std::string& list) {
-  const std::string path = problems_directory() + "/" + list;
+  const std::string path = problems_path(list);
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) throw std::runtime_error(fmt::format("cannot read {}", path));
@@ -105,6 +106,10 @@ NormProblem norm_problem(const Row& row) {
 }  // namespace
 
 std::string problems_directory() { return FUSEPLAN_PROBLEMS_DIR; }
+
+std::string problems_path(const std::string& list) {
+  return std::filesystem::exists(list) ? list : problems_directory() + "/" + list;
+}
 
 std::vector<ConvProblem> read_conv_problems(const std::string& list) {
   std::vector<ConvProblem> problems;

@@ -26,6 +26,8 @@ struct NormProblem {
 
 /// problems/ of the source tree.
 std::string problems_directory();
+/// `list` itself if there is such a file, otherwise the one of that name in problems/.
+std::string problems_path(const std::string& list);
 
 // `list` is a file name such as "resnet50.csv". Throws std::runtime_error naming the file, the line
 // and the column for anything that cannot be read; an empty list is an error too.
