@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <pmmintrin.h>
+#include <xmmintrin.h>
+
+#include <vector>
+
+#include "backend/code_memory.hpp"
+#include "kernels/cpu/chain_frame.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+
+namespace fuseplan::test {
+
+/// FTZ and DAZ, as kernels expect them, for the length of a scope.
+class FlushDenormals {
+ public:
+  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
+  ~FlushDenormals() { _mm_setcsr(saved_); }
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+  unsigned saved_;
+};
+
+/// A rows kernel, ready to be called.
+class RowsKernel {
+ public:
+  explicit RowsKernel(const cpu::RowsSpec& spec) : code_(cpu::emit_rows(spec)) {}
+  void operator()(const cpu::RowsCall& call) const {
+    const FlushDenormals flush;
+    reinterpret_cast<void (*)(const cpu::RowsCall*)>(
+        reinterpret_cast<std::uintptr_t>(code_.data()))(&call);
+  }
+
+ private:
+  CodeMemory code_;
+};
+
+/// The instruction sets of this machine that code is generated for.
+inline std::vector<cpu::Isa> vector_isas() {
+  std::vector<cpu::Isa> isas;
+  for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
+    if (isa <= cpu::host_isa()) isas.push_back(isa);
+  return isas;
+}
+
+}  // namespace fuseplan::test
