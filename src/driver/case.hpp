@@ -31,8 +31,11 @@ class Case {
   fuseplanTensorDescriptor_t output_desc() const { return output_desc_.get(); }
   test::HostTensor& input() { return input_; }
   test::HostTensor& output() { return output_; }
+  std::size_t parameter_count() const { return parameters_.size(); }
   test::HostTensor& parameter(std::size_t index) { return parameters_[index]; }
 
+  /// The promise that weights stay as they are.
+  void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   void compile(fuseplanHandle_t handle) { check(fuseplanCompilePlan(handle, plan())); }
   void execute(fuseplanHandle_t handle);
   /// Puts back what the output held before the first execution; beta blending reads it.
@@ -66,9 +69,6 @@ class Case {
 };
 
 /// Parameters of an activation that make its formula do something.
-struct ActivationParameters {
-  double alpha, beta, gamma;
-};
 ActivationParameters usual_parameters(fuseplanActivationMode_t mode);
 
 }  // namespace fuseplan::driver

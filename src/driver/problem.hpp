@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,11 @@ struct TensorSpec {
 Dims packed_strides(const Dims& lens, bool channels_last);
 TensorSpec packed(fuseplanDataType_t type, const Dims& lens, bool channels_last);
 
+/// activAlpha, activBeta, activGamma.
+struct ActivationParameters {
+  double alpha, beta, gamma;
+};
+
 enum class OpKind { conv, bias, norm, activation, add, scale_shift };
 
 struct OpSpec {
@@ -34,6 +40,7 @@ struct OpSpec {
   // norm, activation
   fuseplanBatchNormMode_t norm_mode = fuseplanBNSpatial;
   fuseplanActivationMode_t mode = fuseplanActivationPASTHRU;
+  std::optional<ActivationParameters> parameters;  ///< of activations; nothing: usual ones
 };
 
 /// What a plan is made from: the driver's own reading of the one-line problem text, kept apart from

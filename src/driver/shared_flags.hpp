@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "driver/measure.hpp"
+#include "driver/problem_list.hpp"
+
+namespace fuseplan::driver {
+
+/// --device, --threads and --options, which every command takes that makes a handle.
+inline void add_handle_flags(CLI::App& command, MeasureOptions& options) {
+  command.add_option("--device", options.device, "cpu, cuda:N or hip:N")->capture_default_str();
+  command.add_option("--threads", options.threads, "CPU threads; 0: as many as OpenMP offers")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--options", options.library_options,
+                     "library options, e.g. \"--max_isa=avx2 --disable_pass=cse\"");
+}
+
+/// --layout and --dtype.
+struct FormFlags {
+  std::string layout = "nchw", type = "f32";
+  bool channels_last() const { return layout == "nhwc"; }
+};
+inline void add_form_flags(CLI::App& command, FormFlags& flags) {
+  command.add_option("--layout", flags.layout, "of all tensors")
+      ->check(CLI::IsMember({"nchw", "nhwc"}))
+      ->capture_default_str();
+  command.add_option("--dtype", flags.type, "of all data tensors")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
+}
+
+/// Measures all problems with a progress bar and prints a table, or JSON. Throws ExitCode{1} if any
+/// result is wrong.
+void measure_and_report(const std::vector<ProblemSpec>& problems, const MeasureOptions& options,
+                        bool json);
+
+}  // namespace fuseplan::driver
