@@ -71,23 +71,28 @@ std::vector<int> use_counts(const Expr& expr) {
 }
 
 Expr compact(const Expr& expr) {
-  std::vector<Ref> renumbered(static_cast<std::size_t>(expr.graph.size()), kNoRef);
-  std::vector<bool> needed(renumbered.size(), false);
-  for (Ref root : expr.roots) needed[static_cast<std::size_t>(root)] = true;
-  for (Ref ref = expr.graph.size() - 1; ref >= 0; --ref) {
-    if (!needed[static_cast<std::size_t>(ref)]) continue;
-    for (Ref arg : expr.graph[ref].args)
-      if (arg != kNoRef) needed[static_cast<std::size_t>(arg)] = true;
-  }
   Expr result;
-  for (Ref ref = 0; ref < expr.graph.size(); ++ref) {
-    if (!needed[static_cast<std::size_t>(ref)]) continue;
-    Node node = expr.graph[ref];
-    for (Ref& arg : node.args)
-      if (arg != kNoRef) arg = renumbered[static_cast<std::size_t>(arg)];
-    renumbered[static_cast<std::size_t>(ref)] = result.graph.push(node);
+  std::vector<Ref> moved(static_cast<std::size_t>(expr.graph.size()), kNoRef);
+  const auto is_pending = [&](Ref ref) {
+    return ref != kNoRef && moved[static_cast<std::size_t>(ref)] == kNoRef;
+  };
+  std::vector<Ref> waiting;  // a stack of our own: chains are longer than the machine's is deep
+  for (Ref root : expr.roots) {
+    waiting.push_back(root);
+    while (!waiting.empty()) {
+      const Ref ref = waiting.back();
+      const Node& node = expr.graph[ref];
+      const auto pending = std::find_if(node.args.begin(), node.args.end(), is_pending);
+      if (pending != node.args.end()) {
+        waiting.push_back(*pending);
+        continue;
+      }
+      waiting.pop_back();
+      if (is_pending(ref))
+        moved[static_cast<std::size_t>(ref)] = result.graph.push(with_arguments(node, moved));
+    }
+    result.roots.push_back(moved[static_cast<std::size_t>(root)]);
   }
-  for (Ref root : expr.roots) result.roots.push_back(renumbered[static_cast<std::size_t>(root)]);
   return result;
 }
 

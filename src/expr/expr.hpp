@@ -82,7 +82,8 @@ struct Expr {
   bool operator==(const Expr&) const = default;
 };
 
-/// Drops nodes that no root needs and renumbers the rest in order.
+/// Drops nodes that no root needs and puts the rest in the order in which evaluating the roots
+/// needs them, arguments from left to right. So the order does not depend on how they were built.
 Expr compact(const Expr& expr);
 
 /// "max(0,fma(x,c0,c1))": x input, y previous, s0 scalar, c0 channel, e0 element. A result used

@@ -17,7 +17,7 @@ constexpr Neutral kNeutral[] = {
     {Fn::mul_, 0, 1}, {Fn::div_, 1, 1}, {Fn::pow_, 1, 1},
 };
 
-// outer(inner(x)) is result(x), or x itself.
+// outer(inner(x)) is outer(x), or x itself.
 struct Nested {
   Fn outer, inner;
   bool drops_both;
@@ -32,7 +32,7 @@ Ref simplified_unary(Rebuilt& out, const Node& node) {
   for (const Nested& row : kNested) {
     if (node.fn != row.outer || !out.is_call(node.args[0], row.inner)) continue;
     const Ref x = out.graph[node.args[0]].args[0];
-    return row.drops_both ? x : out.graph.call(row.outer, x);
+    return row.drops_both || out.is_call(x, row.outer) ? x : out.graph.call(row.outer, x);
   }
   return kNoRef;
 }
