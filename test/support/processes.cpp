@@ -37,17 +37,31 @@ void drop_privileges() {
   ASSERT_NE(::geteuid(), 0u) << "a test of permissions is void as root";
 }
 
+namespace {
+
+// The child inherits what failed before it was forked.
+int failures() {
+  const auto* result = ::testing::UnitTest::GetInstance()->current_test_info()->result();
+  int count = 0;
+  for (int i = 0; i < result->total_part_count(); ++i)
+    count += result->GetTestPartResult(i).failed();
+  return count;
+}
+
+}  // namespace
+
 pid_t start_child(const std::function<void()>& role) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child != 0) return child;
+  const int inherited = failures();
   try {
     role();
   } catch (const std::exception& error) {
     ADD_FAILURE() << "child threw: " << error.what();
   }
   std::fflush(nullptr);
-  ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  ::_exit(failures() > inherited ? 1 : 0);
 }
 
 int wait_for_child(pid_t child) {
