@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/status.hpp"
 #include "kernels/cpu/direct/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
@@ -31,8 +32,11 @@ class CpuDirect final : public Solver {
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    return {"cpu_direct", cpu::direct_recipe(question.problem, question.chain, question.traits.isa,
-                                             cpu::parse_direct_config(config))};
+    const auto parsed = cpu::parse_direct_config(config);
+    require(parsed.has_value(), Status::InvalidValue, "cpu_direct: \"{}\" is no configuration",
+            config);
+    return {"cpu_direct",
+            cpu::direct_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
   }
 
   std::vector<std::string> samples() const override {

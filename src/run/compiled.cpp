@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/compiled.hpp"
 
+#include <chrono>
+
 #include "base/denormals.hpp"
 #include "base/status.hpp"
 #include "run/arguments.hpp"
@@ -117,10 +119,20 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
     weights =
         args.prepared_weights(*variant.executable, raw, variant.problem.conv()->weights.bytes(),
                               handle.parallel(), handle.allocator());
+  const Launch launch{input,
+                      output,
+                      weights.get(),
+                      resolved.channels(),
+                      resolved.elements(),
+                      resolved.scalars(),
+                      handle.parallel(),
+                      handle.stream()};
   const FlushDenormals flush;
-  variant.executable->launch({input, output, weights.get(), resolved.channels(),
-                              resolved.elements(), resolved.scalars(), handle.parallel(),
-                              handle.stream()});
+  if (!handle.profiling()) return variant.executable->launch(launch);
+  const auto start = std::chrono::steady_clock::now();
+  variant.executable->launch(launch);
+  const std::chrono::duration<float, std::milli> taken = std::chrono::steady_clock::now() - start;
+  handle.record_kernel_ms(taken.count());
 }
 
 }  // namespace fuseplan
