@@ -15,6 +15,7 @@ STRICT = ["-fsyntax-only", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-
 DIALECTS = [
     [c, "-x", "c", "-std=c99", "-Wstrict-prototypes", "-Wc++-compat"],
     [c, "-x", "c", "-std=c17"],
+    [cxx, "-x", "c++", "-std=c++98"],
     [cxx, "-x", "c++", "-std=c++11"],
     [cxx, "-x", "c++", "-std=c++20"],
 ]
