@@ -20,11 +20,13 @@ double ulps(float got, double want) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : HUGE_VAL;
   const auto nearest = static_cast<float>(want);
   if (std::isinf(nearest) || std::isnan(got)) {
-    const bool edge = std::fabs(want) < 1.0000005 * FLT_MAX && std::fabs(got) > 0.9999995f * FLT_MAX;
+    const bool edge =
+        std::fabs(want) < 1.0000005 * FLT_MAX && std::fabs(got) > 0.9999995f * FLT_MAX;
     return got == nearest || edge ? 0 : HUGE_VAL;
   }
   if (std::isinf(got)) return std::fabs(want) > 0.9999995 * FLT_MAX ? 0 : HUGE_VAL;
-  if (std::fabs(want) < 1.000001 * FLT_MIN && std::fabs(static_cast<double>(got)) < 1.000001 * FLT_MIN)
+  if (std::fabs(want) < 1.000001 * FLT_MIN &&
+      std::fabs(static_cast<double>(got)) < 1.000001 * FLT_MIN)
     return 0;
   const double magnitude = std::max(std::fabs(want), static_cast<double>(FLT_MIN));
   return std::fabs(static_cast<double>(got) - want) / std::ldexp(1, std::ilogb(magnitude) - 23);
@@ -32,8 +34,25 @@ double ulps(float got, double want) {
 
 std::vector<float> specials() {
   std::vector<float> values;
-  for (const float v : {0.0f, 1.0f, 2.0f, 3.0f, 0.5f, 0.25f, FLT_MIN, FLT_MAX, 8388608.0f, 16777216.0f,
-                        16777217.0f, 2.5f, 7.0f, 88.7f, 1e-30f, 1e30f, 0.875f, 4.0f, 126.0f,
+  for (const float v : {0.0f,
+                        1.0f,
+                        2.0f,
+                        3.0f,
+                        0.5f,
+                        0.25f,
+                        FLT_MIN,
+                        FLT_MAX,
+                        8388608.0f,
+                        16777216.0f,
+                        16777217.0f,
+                        2.5f,
+                        7.0f,
+                        88.7f,
+                        1e-30f,
+                        1e30f,
+                        0.875f,
+                        4.0f,
+                        126.0f,
                         std::numeric_limits<float>::infinity(),
                         std::numeric_limits<float>::quiet_NaN()})
     for (const float s : {v, -v}) values.push_back(s);
@@ -46,7 +65,8 @@ std::vector<float> all_over(int count) {
   const std::uint64_t step = (std::uint64_t{1} << 32) / static_cast<std::uint64_t>(count);
   Random random(7);
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += step) {
-    const auto offset = static_cast<std::uint64_t>(random.between(0, static_cast<std::int64_t>(step) - 1));
+    const auto offset =
+        static_cast<std::uint64_t>(random.between(0, static_cast<std::int64_t>(step) - 1));
     const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits + offset));
     if (std::fpclassify(value) != FP_SUBNORMAL) values.push_back(value);
   }
@@ -56,7 +76,8 @@ std::vector<float> all_over(int count) {
 /// fn(x) or fn(x, y) through a kernel; y is an element tensor.
 std::vector<float> compute(Isa isa, Fn fn, const std::vector<float>& x,
                            const std::vector<float>& y = {}) {
-  cpu::RowsSpec spec{.isa = isa, .body = {}, .input = DType::f32, .output = DType::f32, .elements = {}};
+  cpu::RowsSpec spec{
+      .isa = isa, .body = {}, .input = DType::f32, .output = DType::f32, .elements = {}};
   Graph& graph = spec.body.graph;
   const Ref a = graph.leaf(Leaf::input);
   const Ref b = y.empty() ? kNoRef : graph.leaf(Leaf::element);
@@ -66,8 +87,12 @@ std::vector<float> compute(Isa isa, Fn fn, const std::vector<float>& x,
   const void* elements[] = {y.data()};
   const std::int64_t steps[] = {0};
   RowsKernel kernel(spec);
-  kernel({.input = x.data(), .output = out.data(), .elements = elements, .element_steps = steps,
-          .rows = 1, .lanes = static_cast<std::int64_t>(x.size())});
+  kernel({.input = x.data(),
+          .output = out.data(),
+          .elements = elements,
+          .element_steps = steps,
+          .rows = 1,
+          .lanes = static_cast<std::int64_t>(x.size())});
   return out;
 }
 
@@ -104,7 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
                       FunctionCase{Fn::log_, 1.5}, FunctionCase{Fn::log1p_, 1.5},
                       FunctionCase{Fn::tanh_, 2.5}, FunctionCase{Fn::erf_, 2.0},
                       FunctionCase{Fn::logistic_, 2.0}, FunctionCase{Fn::rsqrt_, 1.5},
-                      FunctionCase{Fn::sqrt_, 0.5}, FunctionCase{Fn::neg_, 0}, FunctionCase{Fn::abs_, 0}),
+                      FunctionCase{Fn::sqrt_, 0.5}, FunctionCase{Fn::neg_, 0},
+                      FunctionCase{Fn::abs_, 0}),
     [](const auto& info) { return std::string(info_of(info.param.fn).text); });
 
 TEST(EmitMath, PowerFollowsIeee) {

@@ -66,8 +66,8 @@ void ExprValues::evict_one() {
   for (const Ref ref : owner_) {
     if (ref == kNoRef || at(ref).pinned) continue;
     const Value& value = at(ref);
-    const int next = value.next < value.uses.size() ? value.uses[value.next]
-                                                    : std::numeric_limits<int>::max();
+    const int next =
+        value.next < value.uses.size() ? value.uses[value.next] : std::numeric_limits<int>::max();
     if (next > farthest) {
       farthest = next;
       victim = ref;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr float kSplit = 0.875f;
 // erf(x) / x - 1 in x^2 for |x| <= kSplit, relative error of erf 2^-26.8.
-constexpr float kNear[] = {0x1.06eba6p-3f, -0x1.81270cp-2f, 0x1.ce211ep-4f,
-                           -0x1.b6f38ap-6f, 0x1.49c9fep-8f, -0x1.453aaep-11f};
+constexpr float kNear[] = {0x1.06eba6p-3f,  -0x1.81270cp-2f, 0x1.ce211ep-4f,
+                           -0x1.b6f38ap-6f, 0x1.49c9fep-8f,  -0x1.453aaep-11f};
 // log2(1 - erf(x)) for kSplit <= x <= 4, error relative to erf 2^-29.
 constexpr float kFar[] = {-0x1.942638p-13f, -0x1.a094a0p+0f, -0x1.d6550ep-1f, -0x1.344004p-3f,
                           0x1.08f974p-5f,   -0x1.245efcp-8f, 0x1.300fb4p-12f};

@@ -16,7 +16,7 @@ constexpr float kExp[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.12
 constexpr float kExpm1[] = {0x1.fffffep-2f, 0x1.5554aep-3f, 0x1.555676p-5f, 0x1.122886p-7f,
                             0x1.6bebe0p-10f};
 // (2^f - 1) / f on |f| <= 0.501, relative error of 2^f 2^-28.9.
-constexpr float kExp2[] = {0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6aee6p-5f,
+constexpr float kExp2[] = {0x1.62e430p-1f, 0x1.ebfbdcp-3f,  0x1.c6aee6p-5f,
                            0x1.3b2d52p-7f, 0x1.5f400ep-10f, 0x1.41faa0p-13f};
 
 /// x = min(max(x, low), high), NaN stays NaN.

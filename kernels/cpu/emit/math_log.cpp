@@ -25,7 +25,7 @@ void log_core(VectorCode& c, const Vec& r, const Vec& e) {
   c.vmulps(square, r, r);
   c.vmulps(p, p, r);
   c.vsubps(p, p, c.constant(0.5f));
-  c.vmulps(p, p, square);               // log(1 + r) - r
+  c.vmulps(p, p, square);  // log(1 + r) - r
   c.vfmadd231ps(p, e, c.constant(kLn2Low));
   c.vaddps(r, r, p);
   c.vfmadd231ps(r, e, c.constant(kLn2High));
@@ -83,7 +83,7 @@ void emit_log1p(VectorCode& c, const Vec& x) {
     {
       Temp shifted(c);
       c.vpslld(shifted, e, 23);
-      c.vpsubd(r, r, shifted);      // bits of 2^-e; negative for e = 128, where d does not matter
+      c.vpsubd(r, r, shifted);  // bits of 2^-e; negative for e = 128, where d does not matter
       c.vxorps(shifted, shifted, shifted);
       c.vpmaxsd(r, r, shifted);
     }

@@ -34,7 +34,7 @@ class RowsEmitter {
     c.enter();
     rows_ = c.reserve_words(2);
     lanes_ = rows_ + 1;
-    leaves_.start();
+    leaves_.start(RowsLeaves::Rows::many);
     copy_word(rows_, offsetof(RowsCall, rows));
     copy_word(lanes_, offsetof(RowsCall, lanes));
     c.L(row);

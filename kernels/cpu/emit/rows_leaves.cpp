@@ -77,37 +77,53 @@ void RowsLeaves::plan_kept() {
   }
 }
 
-void RowsLeaves::read_stream(const Stream& s) {
+void RowsLeaves::read_pointer(const Stream& s) {
   VectorCode& c = code_;
   const Xbyak::Reg64 pointer = s.reg.value_or(rax);
   switch (s.leaf) {
     case Leaf::input:
       c.mov(pointer, ptr[call() + field(offsetof(RowsCall, input))]);
-      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, input_step))]);
       break;
     case Leaf::previous:
       c.mov(pointer, ptr[call() + field(offsetof(RowsCall, output))]);
-      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, output_step))]);
       break;
     case Leaf::channel:
       c.imul(pointer, ptr[call() + field(offsetof(RowsCall, channel_stride_bytes))], s.index);
       c.add(pointer, ptr[call() + field(offsetof(RowsCall, channels))]);
-      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, channel_step))]);
       break;
     default:
       c.mov(pointer, ptr[call() + field(offsetof(RowsCall, elements))]);
       c.mov(pointer, ptr[pointer + 8 * s.index]);
-      c.mov(rdx, ptr[call() + field(offsetof(RowsCall, element_steps))]);
-      c.mov(rdx, ptr[rdx + 8 * s.index]);
   }
   if (!s.reg) c.mov(c.stack_word(s.words), pointer);
-  c.mov(c.stack_word(s.words + 1), rdx);
 }
 
-void RowsLeaves::start() {
+void RowsLeaves::read_step(const Stream& s) {
+  VectorCode& c = code_;
+  switch (s.leaf) {
+    case Leaf::input:
+      c.mov(rax, ptr[call() + field(offsetof(RowsCall, input_step))]);
+      break;
+    case Leaf::previous:
+      c.mov(rax, ptr[call() + field(offsetof(RowsCall, output_step))]);
+      break;
+    case Leaf::channel:
+      c.mov(rax, ptr[call() + field(offsetof(RowsCall, channel_step))]);
+      break;
+    default:
+      c.mov(rax, ptr[call() + field(offsetof(RowsCall, element_steps))]);
+      c.mov(rax, ptr[rax + 8 * s.index]);
+  }
+  c.mov(c.stack_word(s.words + 1), rax);
+}
+
+void RowsLeaves::start(Rows rows) {
   plan_streams();
   plan_kept();
-  for (const Stream& stream : streams_) read_stream(stream);
+  for (const Stream& stream : streams_) {
+    read_pointer(stream);
+    if (rows == Rows::many) read_step(stream);
+  }
   for (const Kept& kept : kept_)
     if (kept.leaf.leaf == Leaf::scalar || kept.leaf.leaf == Leaf::constant) fill(kept);
 }
@@ -117,7 +133,9 @@ void RowsLeaves::fill(const Kept& kept) {
   if (!kept.reg) temp.emplace(code_);
   const Vec d = kept.reg ? *kept.reg : Vec(*temp);
   switch (kept.leaf.leaf) {
-    case Leaf::constant: code_.load(d, static_cast<float>(kept.leaf.value)); break;
+    case Leaf::constant:
+      code_.load(d, static_cast<float>(kept.leaf.value));
+      break;
     case Leaf::scalar:
       code_.mov(rax, ptr[call() + field(offsetof(RowsCall, uniforms))]);
       code_.vbroadcastss(d, ptr[rax + 4 * kept.leaf.index]);

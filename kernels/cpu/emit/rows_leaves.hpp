@@ -20,9 +20,10 @@ class RowsLeaves : public LeafSource {
   static Xbyak::Reg64 lane() { return Xbyak::util::rcx; }
   static Xbyak::Reg64 count() { return Xbyak::util::rsi; }
 
-  void start();      ///< reads the call
-  void start_row();  ///< readies what is constant along the row
-  void next_row();   ///< advances the streams
+  enum class Rows { one, many };
+  void start(Rows rows);  ///< reads the call; for one row without the steps between rows
+  void start_row();       ///< readies what is constant along the row
+  void next_row();        ///< advances the streams
 
   /// Vector `number` behind the current lane is computed next; `partial`: its first count() lanes.
   void select(int number, bool partial);
@@ -51,7 +52,8 @@ class RowsLeaves : public LeafSource {
 
   void plan_streams();
   void plan_kept();
-  void read_stream(const Stream& stream);
+  void read_pointer(const Stream& stream);
+  void read_step(const Stream& stream);
   void fill(const Kept& kept);
   std::size_t stream_of(Leaf leaf, int index) const;
   Xbyak::Reg64 pointer(const Stream& stream);

@@ -12,8 +12,10 @@ constexpr int kNearestEven = 0;
 
 void Storage::load(const Vec& d, const Xbyak::Address& from, DType dtype) {
   switch (dtype) {
-    case DType::f32: return code_.vmovups(d, from);
-    case DType::f16: return code_.vcvtph2ps(d, from);
+    case DType::f32:
+      return code_.vmovups(d, from);
+    case DType::f16:
+      return code_.vcvtph2ps(d, from);
     default: {
       const Vec whole = code_.vec(d.getIdx());  // without d's mask
       code_.vpmovzxwd(d, from);
@@ -129,14 +131,6 @@ void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype)
   }
   code_.vmovups(code_.slot(half_slot_), packed(v, dtype));
   copy_halves(code_.slot(half_slot_), to, true);
-}
-
-void Storage::clear_rest(const Vec& v) {
-  if (code_.is_avx512()) {
-    code_.vmovaps(v | kTail | code_.T_z, v);
-  } else {
-    code_.vandps(v, v, code_.slot(mask_slot_));
-  }
 }
 
 void Storage::emit_tables() {

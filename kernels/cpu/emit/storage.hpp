@@ -22,13 +22,11 @@ class Storage {
   /// d = the one element at `from` in every lane.
   void broadcast(const Vec& d, const Xbyak::Address& from, DType dtype);
 
-  /// Starts a partial vector of `count` lanes (fewer than a whole vector, at least one), which stays
-  /// in that register until the next.
+  /// Starts a partial vector of `count` lanes (fewer than a whole vector, at least one), which
+  /// stays in that register until the next.
   void begin_partial(const Xbyak::Reg64& count);
   void load_partial(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
-  /// Zeroes the lanes from `count` on.
-  void clear_rest(const Vec& v);
 
   /// The table that partial vectors on AVX2 need; after the code's last instruction.
   void emit_tables();

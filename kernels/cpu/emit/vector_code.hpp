@@ -43,8 +43,16 @@ class Source {
 };
 
 /// Comparison predicates; all are quiet. Names as in the instruction set manual.
-enum class Compare : std::uint8_t { eq = 0x00, unord = 0x03, neq_unord = 0x04, lt = 0x11, le = 0x12,
-                                    nle_unord = 0x16, ge = 0x1d, gt = 0x1e };
+enum class Compare : std::uint8_t {
+  eq = 0x00,
+  unord = 0x03,
+  neq_unord = 0x04,
+  lt = 0x11,
+  le = 0x12,
+  nle_unord = 0x16,
+  ge = 0x1d,
+  gt = 0x1e
+};
 
 /// Position-independent vector machine code for one instruction set: registers, stack frame,
 /// constants behind the code, and the few operations that AVX2 and AVX-512 spell differently.
@@ -133,7 +141,7 @@ class Mask {
   Mask& operator=(const Mask&) = delete;
 
   void compare(const Vec& a, const Source& b, Compare predicate);
-  void both(const Mask& a, const Mask& b);       ///< a & b
+  void both(const Mask& a, const Mask& b);        ///< a & b
   void only_first(const Mask& a, const Mask& b);  ///< a & ~b
   /// d = mask ? on_true : d
   void blend(const Vec& d, const Source& on_true) const;

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cstring>
+
+#include "emit_kernel.hpp"
+#include "expr/readers.hpp"
+#include "support/element.hpp"
+#include "support/random.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// Memory that ends, or starts, where no byte may be touched.
+class GuardedBuffer {
+ public:
+  GuardedBuffer(std::size_t bytes, bool at_end) : pages_((bytes + kPage - 1) / kPage + 2) {
+    base_ = static_cast<std::byte*>(::mmap(nullptr, pages_ * kPage, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::mprotect(base_, kPage, PROT_NONE);
+    ::mprotect(base_ + (pages_ - 1) * kPage, kPage, PROT_NONE);
+    data_ = at_end ? base_ + (pages_ - 1) * kPage - bytes : base_ + kPage;
+    std::memset(base_ + kPage, 0xb7, (pages_ - 2) * kPage);
+  }
+  ~GuardedBuffer() { ::munmap(base_, pages_ * kPage); }
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+
+  std::byte* data() const { return data_; }
+  /// Every byte between the guards.
+  std::vector<std::byte> contents() const { return {base_ + kPage, base_ + (pages_ - 1) * kPage}; }
+  std::size_t offset() const { return static_cast<std::size_t>(data_ - base_) - kPage; }
+
+ private:
+  std::size_t pages_;
+  std::byte *base_, *data_;
+};
+
+/// Rows of lanes with gaps between the rows, filled with small integers, which every type holds.
+struct RowsTensor {
+  RowsTensor(DType type, std::int64_t rows, std::int64_t lanes, Random& random)
+      : dtype(type),
+        size(static_cast<std::int64_t>(fuseplan::size_of(type))),
+        step((lanes + random.between(0, 5)) * size),
+        buffer(static_cast<std::size_t>((rows - 1) * step + lanes * size),
+               random.between(0, 1) != 0) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t l = 0; l < lanes; ++l)
+        set(r, l, static_cast<double>(random.between(-40, 40)));
+  }
+  std::byte* at(std::int64_t row, std::int64_t lane) const {
+    return buffer.data() + row * step + lane * size;
+  }
+  double get(std::int64_t row, std::int64_t lane) const {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, at(row, lane), static_cast<std::size_t>(size));
+    return decode(static_cast<Element>(dtype), bits);
+  }
+  void set(std::int64_t row, std::int64_t lane, double value) {
+    const std::uint32_t bits = encode(static_cast<Element>(dtype), value);
+    std::memcpy(at(row, lane), &bits, static_cast<std::size_t>(size));
+  }
+
+  DType dtype;
+  std::int64_t size, step;
+  GuardedBuffer buffer;
+};
+
+constexpr int kChannels = 3, kScalars = 2;
+
+/// A random expression whose f32 results are exact: integers, held small by clamps, and functions
+/// used for nothing but their sign.
+class ExactExpr {
+ public:
+  ExactExpr(Random& random, int nodes, int elements) : random_(random) {
+    for (const Leaf leaf : {Leaf::input, Leaf::previous}) add(graph_.leaf(leaf));
+    for (int i = 0; i < kChannels; ++i) add(graph_.leaf(Leaf::channel, i));
+    for (int i = 0; i < kScalars; ++i) add(graph_.leaf(Leaf::scalar, i));
+    for (int i = 0; i < elements; ++i) add(graph_.leaf(Leaf::element, i));
+    for (const double value : {0.0, 1.0, -3.0, 12.0}) add(graph_.constant(value));
+    half_ = graph_.constant(0.5);
+    low_ = graph_.constant(-100);
+    high_ = graph_.constant(100);
+    while (static_cast<int>(values_.size()) < nodes) add(step());
+    Ref sum = values_[0];
+    for (std::size_t i = 1; i < values_.size(); i += 3)
+      sum = clamped(graph_.call(Fn::add_, sum, values_[i]));
+    root_ = sum;
+  }
+  Expr expr() const { return compact({graph_, {root_}}); }
+
+ private:
+  void add(Ref ref) { values_.push_back(ref); }
+  Ref any() {
+    return values_[static_cast<std::size_t>(
+        random_.between(0, static_cast<std::int64_t>(values_.size()) - 1))];
+  }
+  Ref clamped(Ref value) {
+    return graph_.call(Fn::max_, low_, graph_.call(Fn::min_, high_, value));
+  }
+  Ref step() {
+    switch (random_.between(0, 9)) {
+      case 0:
+        return clamped(graph_.call(Fn::sub_, any(), any()));
+      case 1:
+        return graph_.call(random_.between(0, 1) ? Fn::neg_ : Fn::abs_, any());
+      case 2:
+        return graph_.call(random_.between(0, 1) ? Fn::min_ : Fn::max_, any(), any());
+      case 3:
+        return graph_.call(Fn::select_, any(), any(), any());
+      case 4:
+        return graph_.call(Fn::select_, sign(), any(), any());
+      case 5:
+        return clamped(graph_.call(Fn::mul_, any(), any()));
+      case 6:
+        return clamped(graph_.call(Fn::add_, any(), any()));
+      default:
+        return clamped(graph_.call(Fn::fma_, any(), any(), any()));
+    }
+  }
+  /// Far from 0, with a sign that does not hang on rounding.
+  Ref sign() {
+    const Ref x = graph_.call(Fn::add_, any(), half_);
+    const Ref positive = graph_.call(Fn::abs_, x);
+    switch (random_.between(0, 5)) {
+      case 0:
+        return graph_.call(Fn::tanh_, x);
+      case 1:
+        return graph_.call(Fn::erf_, x);
+      case 2:
+        return graph_.call(Fn::expm1_, x);
+      case 3:
+        return graph_.call(Fn::log_, positive);
+      case 4:
+        return graph_.call(Fn::sub_, graph_.call(Fn::logistic_, x), half_);
+      default:
+        return graph_.call(Fn::sub_, graph_.call(Fn::pow_, positive, x), graph_.constant(0.75));
+    }
+  }
+
+  Random& random_;
+  Graph graph_;
+  std::vector<Ref> values_;
+  Ref half_, low_, high_, root_;
+};
+
+DType any_dtype(Random& random) {
+  constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16};
+  return kTypes[static_cast<std::size_t>(random.between(0, 2))];
+}
+
+struct Size {
+  int nodes, elements;
+  std::int64_t max_rows, max_lanes;
+};
+
+void run_random_rows(cpu::Isa isa, Random& random, const Size& size) {
+  cpu::RowsSpec spec{.isa = isa,
+                     .body = ExactExpr(random, size.nodes, size.elements).expr(),
+                     .input = any_dtype(random),
+                     .output = any_dtype(random),
+                     .lanes_are_channels = random.between(0, 1) != 0,
+                     .elements = {},
+                     .streaming = random.between(0, 2) == 0};
+  for (int i = 0; i < size.elements; ++i)
+    spec.elements.push_back({any_dtype(random), random.between(0, 2) != 0});
+  const std::int64_t rows = random.between(1, size.max_rows),
+                     lanes = random.between(1, size.max_lanes);
+  RowsTensor input(spec.input, rows, lanes, random), output(spec.output, rows, lanes, random);
+  std::vector<std::unique_ptr<RowsTensor>> elements;
+  std::vector<const void*> element_data;
+  std::vector<std::int64_t> element_steps;
+  for (const auto& element : spec.elements) {
+    elements.push_back(
+        std::make_unique<RowsTensor>(element.dtype, rows, element.per_lane ? lanes : 1, random));
+    element_data.push_back(elements.back()->buffer.data());
+    element_steps.push_back(elements.back()->step);
+  }
+  RowsTensor channels(DType::f32, kChannels, spec.lanes_are_channels ? lanes : rows, random);
+  const float uniforms[kScalars] = {2, -5};
+
+  // Expected contents of the output's memory, gaps included.
+  std::vector<std::byte> expected = output.buffer.contents();
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      const std::vector<double> scalars(uniforms, uniforms + kScalars);
+      std::vector<double> channel, element;
+      for (int c = 0; c < kChannels; ++c)
+        channel.push_back(channels.get(c, spec.lanes_are_channels ? l : r));
+      for (std::size_t e = 0; e < elements.size(); ++e)
+        element.push_back(elements[e]->get(r, spec.elements[e].per_lane ? l : 0));
+      const LeafValues leaves{input.get(r, l), output.get(r, l), scalars, channel, element};
+      const std::uint32_t bits =
+          encode(static_cast<Element>(spec.output), evaluate(spec.body, leaves).front());
+      std::memcpy(expected.data() + output.buffer.offset() + r * output.step + l * output.size,
+                  &bits, static_cast<std::size_t>(output.size));
+    }
+
+  RowsKernel kernel(spec);
+  kernel({.input = input.buffer.data(),
+          .output = output.buffer.data(),
+          .elements = element_data.data(),
+          .element_steps = element_steps.data(),
+          .uniforms = uniforms,
+          .channels = reinterpret_cast<const float*>(channels.buffer.data()),
+          .channel_stride_bytes = channels.step,
+          .channel_step = spec.lanes_are_channels ? 0 : 4,
+          .rows = rows,
+          .lanes = lanes,
+          .input_step = input.step,
+          .output_step = output.step});
+  const std::vector<std::byte> got = output.buffer.contents();
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_EQ(got[i], expected[i])
+        << name_of(isa) << " " << rows << "x" << lanes << " in " << name_of(spec.input) << " out "
+        << name_of(spec.output) << " byte " << i - output.buffer.offset() << " of "
+        << to_text(spec.body);
+}
+
+class EmitRows : public ::testing::TestWithParam<cpu::Isa> {};
+
+TEST_P(EmitRows, EveryShapeAndTypeOfSmallChains) {
+  Random random(11);
+  for (int i = 0; i < 400 && !HasFatalFailure(); ++i)
+    run_random_rows(GetParam(), random, {14, static_cast<int>(random.between(0, 3)), 5, 67});
+}
+
+TEST_P(EmitRows, LongRows) {
+  Random random(12);
+  for (int i = 0; i < 40 && !HasFatalFailure(); ++i)
+    run_random_rows(GetParam(), random, {14, 1, 3, 700});
+}
+
+TEST_P(EmitRows, ChainsThatNeedTheStack) {
+  Random random(13);
+  for (int i = 0; i < 40 && !HasFatalFailure(); ++i)
+    run_random_rows(GetParam(), random,
+                    {static_cast<int>(random.between(60, 400)),
+                     static_cast<int>(random.between(0, 20)), 3, 40});
+}
+
+TEST_P(EmitRows, SameSpecSameBytes) {
+  Random random(14);
+  const cpu::RowsSpec spec{.isa = GetParam(),
+                           .body = ExactExpr(random, 100, 0).expr(),
+                           .input = DType::bf16,
+                           .output = DType::f16,
+                           .lanes_are_channels = true,
+                           .elements = {}};
+  EXPECT_EQ(emit_rows(spec), emit_rows(spec));
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, EmitRows, ::testing::ValuesIn(vector_isas()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+// Storage conversions, on values that need rounding and on those that have no neighbours.
+class EmitStorage : public ::testing::TestWithParam<DType> {};
+
+TEST_P(EmitStorage, RoundsToNearestEvenAndKeepsNan) {
+  const auto type = static_cast<Element>(GetParam());
+  Random random(15);
+  std::vector<float> x;
+  for (int i = 0; i < 100000; ++i) {
+    const auto bits = static_cast<std::uint32_t>(random.between(0, 0xffffffffLL));
+    const float value = std::bit_cast<float>(i % 3 == 0 ? (bits & 0xffff0000u) | 0x8000u : bits);
+    if (value == 0 || std::fabs(value) >= 0x1p-126f || std::isnan(value)) x.push_back(value);
+  }
+  for (const cpu::Isa isa : vector_isas()) {
+    cpu::RowsSpec spec{
+        .isa = isa, .body = {}, .input = DType::f32, .output = GetParam(), .elements = {}};
+    spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
+    std::vector<std::uint16_t> out(x.size());
+    RowsKernel kernel(spec);
+    kernel({.input = x.data(),
+            .output = out.data(),
+            .rows = 1,
+            .lanes = static_cast<std::int64_t>(x.size())});
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double want = decode(type, encode(type, static_cast<double>(x[i])));
+      const double got = decode(type, out[i]);
+      ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : want == got)
+          << name_of(isa) << " " << x[i] << " gives " << got << ", not " << want;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Types, EmitStorage, ::testing::Values(DType::f16, DType::bf16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+}  // namespace
+}  // namespace fuseplan::test
