@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <pmmintrin.h>
-#include <xmmintrin.h>
-
 #include <vector>
 
 #include "backend/code_memory.hpp"
+#include "base/denormals.hpp"
 #include "kernels/cpu/chain_frame.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 
 namespace fuseplan::test {
-
-/// FTZ and DAZ, as kernels expect them, for the length of a scope.
-class FlushDenormals {
- public:
-  FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
-  ~FlushDenormals() { _mm_setcsr(saved_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  unsigned saved_;
-};
 
 /// A rows kernel, ready to be called.
 class RowsKernel {

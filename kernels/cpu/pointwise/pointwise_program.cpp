@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/pointwise/pointwise_program.hpp"
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+
+namespace {
+
+constexpr std::int64_t kTaskBytes = 128 << 10;  ///< least work that is worth another thread
+constexpr int kTasksPerThread = 4;              ///< so that one slow core does not hold up the rest
+constexpr std::int64_t kFoldedLanes = 1024;     ///< row length that makes the cost of a row vanish
+constexpr std::int64_t kLaneGrain = 64;         ///< cut rows at whole cache lines of any dtype
+
+std::int64_t arithmetic_bytes(const Expr& body) {
+  std::int64_t functions = 0;
+  for (Ref i = 0; i < body.graph.size(); ++i) functions += body.graph[i].leaf == Leaf::none;
+  return functions;
+}
+
+const void* moved(const void* base, std::int64_t elements, DType dtype) {
+  return static_cast<const std::byte*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
+}
+
+}  // namespace
+
+PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows, Rows streaming,
+                                   const void* prologue)
+    : walk_(std::move(walk)),
+      runner_(chain, walk_.channels, prologue),
+      rows_(rows),
+      streaming_(streaming),
+      channel_roots_(chain.channels.roots.size()),
+      work_(walk_.bytes() + walk_.row_count() * walk_.lanes.len * arithmetic_bytes(chain.body)) {}
+
+int PointwiseProgram::task_count(int threads) const {
+  if (threads == 1) return 1;
+  const std::int64_t most = std::int64_t{threads} * kTasksPerThread;
+  return static_cast<int>(std::clamp<std::int64_t>(work_ / kTaskBytes, 1, most));
+}
+
+void PointwiseProgram::run(const Arguments& arguments) const {
+  Scratch scratch;
+  Launch launch{arguments, runner_.prepare(arguments, scratch), 1, 1, rows_};
+  if (streaming_ != nullptr && arguments.input != arguments.output) launch.rows = streaming_;
+  if (walk_.foldable && 2 * walk_.lanes.len <= kFoldedLanes) {
+    const std::int64_t fold = kFoldedLanes / walk_.lanes.len;
+    if (walk_.rows.len >= 4 * fold) {
+      launch.fold = fold;
+      repeat_channels(launch, scratch);
+    }
+  }
+  const int tasks = task_count(arguments.parallel.threads());
+  const std::int64_t rows = walk_.row_count();
+  if (rows < tasks) {
+    const std::int64_t pieces = walk_.lanes.len / (4 * kLaneGrain);
+    launch.parts = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, (tasks + rows - 1) / rows));
+  }
+  const std::int64_t units = rows * launch.parts;
+  if (tasks == 1) return run_units(launch, {0, units});
+  arguments.parallel(tasks, [&](int task) { run_units(launch, split(units, tasks, task)); });
+}
+
+/// Lays the values of all channels one after the other `fold` times.
+void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
+  const std::int64_t channels = walk_.lanes.len, lanes = channels * launch.fold;
+  float* repeated = scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(lanes));
+  for (std::size_t root = 0; root < channel_roots_; ++root) {
+    const float* from =
+        launch.frame.channels + static_cast<std::int64_t>(root) * launch.frame.channel_stride;
+    float* to = repeated + static_cast<std::int64_t>(root) * lanes;
+    for (std::int64_t i = 0; i < launch.fold; ++i) std::copy_n(from, channels, to + i * channels);
+  }
+  launch.frame.channels = repeated;
+  launch.frame.channel_stride = lanes;
+}
+
+void PointwiseProgram::run_units(const Launch& launch, Range units) const {
+  const std::int64_t parts = launch.parts, lanes = walk_.lanes.len;
+  if (parts > 1) {
+    const std::int64_t grains = (lanes + kLaneGrain - 1) / kLaneGrain;
+    for (std::int64_t unit = units.first; unit < units.last; ++unit) {
+      const std::int64_t part = unit % parts;
+      const std::int64_t first = grains * part / parts * kLaneGrain;
+      const std::int64_t last = std::min(grains * (part + 1) / parts * kLaneGrain, lanes);
+      run_block(launch, {unit / parts, 1, first, last - first});
+    }
+    return;
+  }
+  for (std::int64_t row = units.first; row < units.last;) {
+    const std::int64_t left = walk_.rows.len - row % walk_.rows.len;
+    const std::int64_t count = std::min<std::int64_t>(left, units.last - row);
+    const std::int64_t whole = count / launch.fold * launch.fold;
+    if (whole > 0) run_block(launch, {row, whole / launch.fold, 0, lanes * launch.fold});
+    if (whole < count) run_block(launch, {row + whole, 1, 0, lanes * (count - whole)});
+    row += count;
+  }
+}
+
+void PointwiseProgram::run_block(const Launch& launch, const Block& block) const {
+  const Arguments& arguments = launch.arguments;
+  const std::int64_t row_in_axis = block.row % walk_.rows.len;
+  const auto offset = [&](std::size_t t) {
+    std::int64_t at = row_in_axis * walk_.rows.stride[t] + block.lane * walk_.lanes.stride[t];
+    std::int64_t index = block.row / walk_.rows.len;
+    for (std::size_t a = walk_.outer.size(); a-- > 0;) {
+      const Walk::Axis& axis = walk_.outer[a];
+      at += index % axis.len * axis.stride[t];
+      index /= axis.len;
+    }
+    return at;
+  };
+  const auto step = [&](std::size_t t) {
+    return launch.fold * walk_.rows.stride[t] * static_cast<std::int64_t>(size_of(walk_.dtypes[t]));
+  };
+
+  Scratch scratch;
+  const std::size_t count = arguments.elements.size();
+  const void** elements = scratch.take_array<const void*>(count);
+  std::int64_t* element_steps = scratch.take_array<std::int64_t>(count);
+  for (std::size_t e = 0; e < count; ++e) {
+    const std::size_t t = Walk::kElements + e;
+    elements[e] = moved(arguments.elements[e], offset(t), walk_.dtypes[t]);
+    element_steps[e] = step(t);
+  }
+  const bool across = walk_.lanes_are_channels;
+  const RowsCall call{
+      .input = moved(arguments.input, offset(Walk::kInput), walk_.dtypes[Walk::kInput]),
+      .output = const_cast<void*>(
+          moved(arguments.output, offset(Walk::kOutput), walk_.dtypes[Walk::kOutput])),
+      .elements = elements,
+      .element_steps = element_steps,
+      .uniforms = launch.frame.uniforms,
+      .channels = launch.frame.channels == nullptr ? nullptr
+                                                   : launch.frame.channels + offset(Walk::kChannel),
+      .channel_stride_bytes = launch.frame.channel_stride * 4,
+      .channel_step = across ? 0 : step(Walk::kChannel),
+      .rows = block.rows,
+      .lanes = block.lanes,
+      .input_step = step(Walk::kInput),
+      .output_step = step(Walk::kOutput)};
+  launch.rows(&call);
+}
+
+}  // namespace fuseplan::cpu

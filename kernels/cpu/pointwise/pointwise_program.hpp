@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/pointwise/walk.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::cpu {
+
+/// A launch of rows kernels over a walk.
+class PointwiseProgram final : public Program {
+ public:
+  using Rows = void (*)(const RowsCall*);
+  /// `streaming` may be null; it is used where the output is another buffer than the input.
+  PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows, Rows streaming,
+                   const void* prologue);
+  void run(const Arguments& arguments) const override;
+
+ private:
+  /// A launch's rows, or parts of rows where there are few, numbered.
+  struct Launch {
+    const Arguments& arguments;
+    ChainFrame frame;
+    std::int64_t fold = 1;  ///< rows per kernel row
+    int parts = 1;          ///< pieces that each row is cut into
+    Rows rows;
+  };
+  /// Rows that follow one another along the rows axis.
+  struct Block {
+    std::int64_t row, rows, lane, lanes;
+  };
+  void run_units(const Launch& launch, Range units) const;
+  void run_block(const Launch& launch, const Block& block) const;
+  void repeat_channels(Launch& launch, Scratch& scratch) const;
+  int task_count(int threads) const;
+
+  Walk walk_;
+  ChainRunner runner_;
+  Rows rows_, streaming_;
+  std::size_t channel_roots_;
+  std::int64_t work_;  ///< of a launch: bytes moved, and arithmetic in terms of them
+};
+
+}  // namespace fuseplan::cpu

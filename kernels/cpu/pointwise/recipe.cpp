@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/pointwise/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/pointwise/pointwise_program.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+/// Traffic of a launch from which on its output is not expected in any cache when it is read again.
+constexpr std::int64_t kStreamingBytes = 32 << 20;
+
+class PointwiseRecipe final : public Recipe {
+ public:
+  PointwiseRecipe(Walk walk, const SplitChain& chain, Isa isa)
+      : walk_(std::move(walk)),
+        chain_(chain),
+        isa_(isa),
+        streams_(walk_.bytes() >= kStreamingBytes && !chain.reads_previous()) {}
+
+  std::vector<Function> emit() const override {
+    RowsSpec spec{.isa = isa_,
+                  .body = chain_.body,
+                  .input = walk_.dtypes[Walk::kInput],
+                  .output = walk_.dtypes[Walk::kOutput],
+                  .lanes_are_channels = walk_.lanes_are_channels,
+                  .elements = {}};
+    for (std::size_t t = Walk::kElements; t < walk_.dtypes.size(); ++t)
+      spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0});
+    std::vector<Function> functions{{"pointwise_rows", emit_rows(spec)}};
+    if (has_prologue())
+      functions.push_back({"pointwise_channels", emit_channel_prologue(chain_, isa_)});
+    if (streams_) {
+      spec.streaming = true;
+      functions.push_back({"pointwise_rows_streaming", emit_rows(spec)});
+    }
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    const auto rows = [&](std::size_t entry) {
+      return reinterpret_cast<PointwiseProgram::Rows>(
+          reinterpret_cast<std::uintptr_t>(entries[entry]));
+    };
+    return std::make_unique<PointwiseProgram>(walk_, chain_, rows(0),
+                                              streams_ ? rows(entries.size() - 1) : nullptr,
+                                              has_prologue() ? entries[1] : nullptr);
+  }
+
+ private:
+  bool has_prologue() const { return !chain_.channels.roots.empty(); }
+
+  Walk walk_;
+  SplitChain chain_;
+  Isa isa_;
+  bool streams_;
+};
+
+bool is_stored(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+}  // namespace
+
+std::optional<std::string> pointwise_refusal(const Problem& problem, const SplitChain& chain,
+                                             Isa isa) {
+  if (isa == Isa::portable) return "pointwise vector code needs avx2 or avx512";
+  if (problem.conv() != nullptr) return "the plan has a convolution";
+  for (const DType dtype : {problem.input().dtype, problem.output().dtype})
+    if (!is_stored(dtype)) return fmt::format("{} is not one of f32, f16 and bf16", name_of(dtype));
+  std::string reason;
+  if (!plan_walk(problem, chain, &reason)) return reason;
+  return std::nullopt;
+}
+
+std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain,
+                                               Isa isa) {
+  std::string reason;
+  auto walk = plan_walk(problem, chain, &reason);
+  require(walk.has_value(), Status::InternalError, "no pointwise kernel: {}", reason);
+  return std::make_shared<PointwiseRecipe>(std::move(*walk), chain, isa);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::cpu {
+
+// Plans without convolution: one pass over memory, at memory speed.
+
+/// Why these kernels cannot run the problem; nothing if they can.
+std::optional<std::string> pointwise_refusal(const Problem& problem, const SplitChain& chain,
+                                             Isa isa);
+
+std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain,
+                                               Isa isa);
+
+}  // namespace fuseplan::cpu

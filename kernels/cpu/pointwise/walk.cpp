@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/pointwise/walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/geometry.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+using Axis = Walk::Axis;
+
+bool reads(const Expr& expr, Leaf leaf) {
+  for (Ref i = 0; i < expr.graph.size(); ++i)
+    if (expr.graph[i].leaf == leaf) return true;
+  return false;
+}
+
+/// Axes longer than 1 from the outermost in the output's memory to the innermost.
+std::vector<Axis> axes_of(const Problem& problem, const SplitChain& chain) {
+  const View input = view_of(problem.input()), output = view_of(problem.output());
+  const bool has_channels = reads(chain.body, Leaf::channel);
+  std::vector<View> elements;
+  for (const Operand& operand : chain.elements)
+    elements.push_back(broadcast_view(operand.tensor, problem.output()));
+  std::vector<Axis> axes;
+  for (std::size_t a = 0; a < 5; ++a) {
+    if (output.len[a] == 1) continue;
+    Axis axis{output.len[a], {input.stride[a], output.stride[a], a == 1 && has_channels ? 1 : 0}};
+    for (const View& element : elements) axis.stride.push_back(element.stride[a]);
+    axes.push_back(std::move(axis));
+  }
+  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
+    return a.stride[Walk::kOutput] > b.stride[Walk::kOutput];
+  });
+  return axes;
+}
+
+/// Whether a step along `outer` continues where `inner` ends, in tensor `t`.
+bool continues(const Axis& outer, const Axis& inner, std::size_t t) {
+  return outer.stride[t] == inner.stride[t] * inner.len;
+}
+
+void join(std::vector<Axis>& axes) {
+  for (std::size_t i = axes.size(); i-- > 1;) {
+    Axis &outer = axes[i - 1], &inner = axes[i];
+    bool joined = true;
+    for (std::size_t t = 0; t < outer.stride.size(); ++t) joined &= continues(outer, inner, t);
+    if (!joined) continue;
+    inner.len *= outer.len;
+    outer = std::move(inner);
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// Why `lanes` cannot be the lanes of a vector; empty if they can.
+std::string lanes_refusal(const Axis& lanes) {
+  for (const std::size_t t : {Walk::kInput, Walk::kOutput})
+    if (lanes.stride[t] != 1)
+      return fmt::format(
+          "the axis that is innermost in the output has stride {} in the {}, and vectors need 1",
+          lanes.stride[t], t == Walk::kInput ? "input" : "output");
+  for (std::size_t t = Walk::kElements; t < lanes.stride.size(); ++t)
+    if (lanes.stride[t] > 1)
+      return fmt::format(
+          "the axis that is innermost in the output has stride {} in tensor "
+          "operand {}, and vectors need 1, or 0 for a broadcast",
+          lanes.stride[t], t - Walk::kElements);
+  return {};
+}
+
+bool is_foldable(const Axis& rows, const Axis& lanes, bool lanes_are_channels) {
+  bool touching = lanes_are_channels;
+  for (std::size_t t = 0; t < lanes.stride.size(); ++t)
+    if (t != Walk::kChannel) touching &= continues(rows, lanes, t) && lanes.stride[t] == 1;
+  return touching;
+}
+
+}  // namespace
+
+std::int64_t Walk::row_count() const {
+  std::int64_t count = rows.len;
+  for (const Axis& axis : outer) count *= axis.len;
+  return count;
+}
+
+std::int64_t Walk::bytes() const {
+  std::size_t element = 0;
+  for (std::size_t t = 0; t < dtypes.size(); ++t)
+    if (t != kChannel && lanes.stride[t] != 0) element += size_of(dtypes[t]);
+  return row_count() * lanes.len * static_cast<std::int64_t>(element);
+}
+
+std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
+                              std::string* reason) {
+  Walk walk;
+  walk.dtypes = {problem.input().dtype, problem.output().dtype, DType::f32};
+  for (const Operand& operand : chain.elements) walk.dtypes.push_back(operand.tensor.dtype);
+  walk.channels = view_of(problem.output()).len[1];
+
+  std::vector<Axis> axes = axes_of(problem, chain);
+  join(axes);
+  const std::size_t tensors = walk.dtypes.size();
+  if (axes.empty()) {  // a single element
+    axes.push_back({1, std::vector<std::int64_t>(tensors, 0)});
+    axes.back().stride[Walk::kInput] = axes.back().stride[Walk::kOutput] = 1;
+  }
+  walk.lanes = axes.back();
+  axes.pop_back();
+  const std::string refusal = lanes_refusal(walk.lanes);
+  if (!refusal.empty()) {
+    if (reason != nullptr) *reason = refusal;
+    return std::nullopt;
+  }
+  walk.rows.stride.assign(tensors, 0);
+  if (!axes.empty()) {
+    walk.rows = axes.back();
+    axes.pop_back();
+  }
+  walk.outer = std::move(axes);
+  walk.lanes_are_channels = walk.lanes.stride[Walk::kChannel] != 0;
+  walk.foldable = is_foldable(walk.rows, walk.lanes, walk.lanes_are_channels);
+  return walk;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+
+namespace fuseplan::cpu {
+
+/// The order in which a pointwise kernel visits the elements of a plan: lanes that are contiguous
+/// in memory, rows of them, and outer axes. As few and as long axes as the strides of all tensors
+/// allow: packed NCHW becomes planes in rows of H * W lanes, packed NHWC pixels in rows of C lanes,
+/// and everything is one long row where neither channels nor broadcasts are read.
+struct Walk {
+  /// Tensors are numbered: input, output, the channel number as if it were one, then elements.
+  static constexpr std::size_t kInput = 0, kOutput = 1, kChannel = 2, kElements = 3;
+  struct Axis {
+    std::int64_t len = 1;
+    std::vector<std::int64_t> stride;  ///< by tensor; in elements, 0 where broadcast
+  };
+  std::vector<Axis> outer;
+  Axis rows, lanes;
+  bool lanes_are_channels = false;
+  /// Neighbouring rows touch in every tensor and differ in no channel, so that several rows are one
+  /// longer row with the channel values repeated.
+  bool foldable = false;
+
+  std::int64_t channels = 1;
+  std::vector<DType> dtypes;       ///< by tensor
+  std::int64_t row_count() const;  ///< outer axes included
+  std::int64_t bytes() const;      ///< read and written by a launch, broadcasts counted once a use
+};
+
+/// `reason`, if given, receives why there is none.
+std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
+                              std::string* reason = nullptr);
+
+}  // namespace fuseplan::cpu
