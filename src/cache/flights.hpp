@@ -31,7 +31,7 @@ class FlightTable {
   Seat join(const Digest& key) {
     if (generation_.stale()) {
       // Their pilots stayed in the parent. Destroying a condition others waited on would hang.
-      flights_.release();
+      (void)flights_.release();
       flights_ = std::make_unique<Map>();
       generation_ = Generation();
     }

@@ -71,7 +71,7 @@ ConvOp parse_conv(std::vector<std::string_view>& pieces) {
   ConvOp op{{}, parse_tensor(pieces.empty() ? std::string_view() : pieces.front())};
   pieces.erase(pieces.begin());
   const std::size_t axes = static_cast<std::size_t>(std::max(0, op.weights.spatial()));
-  const auto dims = [&](std::string_view key, Dims fallback) {
+  const auto dims = [&](std::string_view key, const Dims& fallback) {
     const auto value = take_value(pieces, key);
     return value ? parse_dims(*value) : fallback;
   };
