@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/launch.hpp"
+
+#include <algorithm>
+
+#include "base/memory.hpp"
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/direct/block.hpp"
+#include "kernels/cpu/direct/pack_weights.hpp"
+#include "kernels/cpu/direct/schedule.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using TileKernel = void (*)(const TileCall*);
+using RowsKernel = void (*)(const RowsCall*);
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+/// What all threads of one launch share.
+struct Launch {
+  const DirectPlan& plan;
+  std::span<const TileKernel> tiles;
+  RowsKernel rows;
+  const Arguments& arguments;
+  ChainFrame frame;
+};
+
+/// One thread's walk through its units, with its own scratch.
+class Walk {
+ public:
+  Walk(const Launch& launch, const Schedule& schedule)
+      : launch_(launch),
+        plan_(launch.plan),
+        conv_(plan_.shape.conv),
+        ops_(block_ops(plan_.shape.input, plan_.isa)) {
+    const std::int64_t pixels =
+        plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + ops_.lanes : kStripPixels;
+    sums_ = scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.group_lanes));
+    if (!plan_.shape.lanes_are_channels)
+      turned_ =
+          scratch_.take_array<float>(static_cast<std::size_t>(kStripPixels * plan_.group_lanes));
+    if (plan_.staged)
+      stage_ = scratch_.take_array<float>(static_cast<std::size_t>(plan_.stage.elements()));
+    elements_.resize(plan_.shape.elements.size());
+    for (const DirectShape::Element& element : plan_.shape.elements)
+      element_steps_.push_back(row_step(element.view) *
+                               static_cast<std::int64_t>(size_of(element.dtype)));
+  }
+
+  void run(const Block& block, std::int64_t channel_tile) {
+    if (!(block == block_)) {
+      block_ = block;
+      input_ = plan_.staged
+                   ? InputMap::of_stage(plan_, ops_, launch_.arguments.input, block, stage_)
+                   : InputMap::of_tensor(plan_, launch_.arguments.input, block);
+    }
+    channel_tile_ = channel_tile;
+    width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
+    for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk) run_chunk(chunk);
+  }
+
+ private:
+  std::int64_t row_step(const View& view) const {
+    return view.stride[plan_.shape.lanes_are_channels ? 4 : 1];
+  }
+
+  void run_chunk(std::int64_t chunk) {
+    const TapRange planes = taps_inside(conv_, 0, block_.plane);
+    for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
+      const TapRange rows = taps_inside(conv_, 1, row);
+      for (std::size_t s = block_.strip; s < block_.strip + block_.strips; ++s) {
+        const Strip& strip = plan_.tiling.strips[s];
+        float* sums = sums_;
+        if (plan_.chunks > 1)
+          sums += ((row - block_.row) * block_.columns + strip.column - block_.column) * width_;
+        sum(chunk, planes, rows, row, strip, sums);
+        if (chunk + 1 == plan_.chunks) finish(row, strip, sums);
+      }
+    }
+  }
+
+  void sum(std::int64_t chunk, TapRange planes, TapRange rows, std::int64_t row, const Strip& strip,
+           float* sums) const {
+    const auto& filter = conv_.filter;
+    const std::int64_t first = chunk * plan_.chunk;
+    TileCall call;
+    call.channels = std::min(plan_.chunk, conv_.group_inputs - first);
+    call.accumulate = chunk > 0 ? 1 : 0;
+    const std::int64_t row_weights = call.channels * filter[2] * width_;
+    const float* weights = static_cast<const float*>(launch_.arguments.weights) +
+                           block_.group * plan_.weight_offset(plan_.tiles_of_channels) +
+                           plan_.weight_offset(channel_tile_) +
+                           first * plan_.shape.taps() * width_ +
+                           (planes.first * filter[1] + rows.first) * row_weights;
+    call.weight_skip = (filter[1] - rows.count) * row_weights * kFloat;
+    for (std::size_t i = strip.first; i < strip.last; ++i) {
+      const Tile& tile = plan_.tiling.tiles[i];
+      const bool any = planes.count > 0 && rows.count > 0 && tile.taps.count > 0;
+      call.planes = any ? planes.count : 0;
+      call.rows = rows.count;
+      call.taps = tile.taps.count;
+      call.tap_skip = (filter[2] - tile.taps.count) * width_ * kFloat;
+      call.weights = weights + tile.taps.first * width_;
+      call.input = input_.at({block_.plane, row, tile.column},
+                             {planes.first, rows.first, tile.taps.first}, first);
+      call.result = sums + (tile.column - strip.column) * width_;
+      launch_.tiles[static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_))](&call);
+    }
+  }
+
+  // Applies the chain to a strip's sums and stores it.
+  void finish(std::int64_t row, const Strip& strip, const float* sums) {
+    const std::int64_t within = channel_tile_ * plan_.group_lanes;
+    const std::int64_t channels = std::min(width_, conv_.group_outputs - within);
+    const std::int64_t channel = block_.group * conv_.group_outputs + within;
+    const auto offset = [&](const View& view, DType dtype) {
+      return (block_.image * view.stride[0] + channel * view.stride[1] +
+              block_.plane * view.stride[2] + row * view.stride[3] +
+              strip.column * view.stride[4]) *
+             static_cast<std::int64_t>(size_of(dtype));
+    };
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      elements_[i] = static_cast<const std::byte*>(launch_.arguments.elements[i]) +
+                     offset(plan_.shape.elements[i].view, plan_.shape.elements[i].dtype);
+    RowsCall call;
+    call.output = static_cast<std::byte*>(launch_.arguments.output) +
+                  offset(conv_.output, plan_.shape.output);
+    call.output_step =
+        row_step(conv_.output) * static_cast<std::int64_t>(size_of(plan_.shape.output));
+    call.elements = elements_.data();
+    call.element_steps = element_steps_.data();
+    call.uniforms = launch_.frame.uniforms;
+    if (launch_.frame.channels != nullptr) call.channels = launch_.frame.channels + channel;
+    call.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
+    if (plan_.shape.lanes_are_channels) {
+      call.input = sums;
+      call.input_step = width_ * kFloat;
+      call.rows = strip.width;
+      call.lanes = channels;
+    } else {
+      turn(sums, strip.width);
+      call.input = turned_;
+      call.input_step = kStripPixels * kFloat;
+      call.channel_step = kFloat;
+      call.rows = channels;
+      call.lanes = strip.width;
+    }
+    launch_.rows(&call);
+  }
+
+  // [pixel][channel] to [channel][pixel].
+  void turn(const float* sums, std::int64_t pixels) const {
+    const float* rows[16];
+    float* columns[16];
+    for (std::int64_t pixel = 0; pixel < pixels; pixel += ops_.lanes)
+      for (std::int64_t channel = 0; channel < width_; channel += ops_.lanes) {
+        for (int i = 0; i < ops_.lanes; ++i) {
+          rows[i] = sums + (pixel + i) * width_ + channel;
+          columns[i] = turned_ + (channel + i) * kStripPixels + pixel;
+        }
+        ops_.transpose(rows, columns);
+      }
+  }
+
+  const Launch& launch_;
+  const DirectPlan& plan_;
+  const ConvGeometry& conv_;
+  BlockOps ops_;
+  Scratch scratch_;
+  float *sums_ = nullptr, *turned_ = nullptr, *stage_ = nullptr;
+  SmallVector<const void*, 4> elements_;
+  SmallVector<std::int64_t, 4> element_steps_;
+  Block block_;
+  InputMap input_;
+  std::int64_t channel_tile_ = 0;
+  std::int64_t width_ = 0;  ///< lanes of the present tile of channels
+};
+
+class DirectProgram final : public Program {
+ public:
+  DirectProgram(const DirectPlan& plan, const SplitChain& chain,
+                std::span<const void* const> entries)
+      : plan_(plan), runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
+    const std::size_t tiles = plan.specs().size();
+    for (std::size_t i = 0; i < tiles; ++i)
+      tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
+    rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[tiles]));
+  }
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    const Launch launch{plan_, tiles_, rows_, arguments, runner_.prepare(arguments, scratch)};
+    const Schedule schedule(plan_, arguments.parallel.threads());
+    arguments.parallel(schedule.parts(), [&](int part) {
+      Walk walk(launch, schedule);
+      for (std::int64_t unit = schedule.first(part); unit < schedule.first(part + 1); ++unit)
+        walk.run(schedule.block(unit), schedule.channel_tile(unit));
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return packed_weight_bytes(plan_); }
+  std::string weight_format() const override { return packed_weight_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    pack_weights(plan_, raw, static_cast<float*>(prepared), parallel);
+  }
+
+ private:
+  static const void* prologue(const DirectPlan& plan, std::span<const void* const> entries) {
+    const std::size_t before = plan.specs().size() + 1;
+    return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  DirectPlan plan_;
+  std::vector<TileKernel> tiles_;
+  RowsKernel rows_ = nullptr;
+  ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> direct_program(const DirectPlan& plan, const SplitChain& chain,
+                                        std::span<const void* const> entries) {
+  return std::make_unique<DirectProgram>(plan, chain, entries);
+}
+
+}  // namespace fuseplan::cpu
