@@ -38,15 +38,17 @@ apt_install() {
 
 install_packages() {
   local missing
-  command -v dpkg-query apt-get > /dev/null ||
-    die "no apt-get here. On another system install the equivalents of: $(package_names)"
+  if ! command -v dpkg-query apt-get > /dev/null; then
+    say "no apt-get here; on with what there is. Needed are the equivalents of: $(package_names)"
+    return
+  fi
   mapfile -t missing < <(missing_packages)
   [ ${#missing[@]} = 0 ] && return
-  say "installing ${missing[*]}"
   if [ "$(id -u)" != 0 ] && ! sudo -n true 2> /dev/null; then
     die "these Debian packages are missing, and only root can install them:
   apt-get install --no-install-recommends ${missing[*]}"
   fi
+  say "installing ${missing[*]}"
   mkdir -p build
   # Package lists that are there usually do; where they are absent or old, fetch them and try again.
   apt_install "${missing[@]}" > build/apt.log 2>&1 && return
