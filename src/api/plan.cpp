@@ -206,6 +206,7 @@ fuseplanStatus_t fuseplanPlanConvolutionGetAlgo(fuseplanPlan_t plan, int request
   return guard(__func__, [&] {
     const auto object = pin(plan, "plan");
     (void)convolution_of(object->plan);
+    required(returnedAlgoCount, "returnedAlgoCount");
     write_list(requestAlgoCount, returnedAlgoCount, returnedAlgos, algorithms_of(object->plan));
   });
 }
