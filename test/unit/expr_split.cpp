@@ -75,7 +75,7 @@ void expect_leaves(const Expr& part, std::initializer_list<std::pair<Leaf, std::
 
 TEST(Split, PartsHoldOnlyTheirOwnLeaves) {
   test::Random random(6);
-  for (int i = 0; i < 2000 && !::testing::Test::HasFailure(); ++i) {
+  for (int i = 0; i < 800 && !::testing::Test::HasFailure(); ++i) {
     PassOptions options;
     options.disabled = static_cast<std::uint32_t>(random.between(0, 255));
     const Chain chain = lower(test::random_problem(random, 8));
