@@ -31,12 +31,19 @@ KernelCase::KernelCase(Problem problem, Random& random, const PassOptions& passe
       chain_(optimize(lower(problem_), passes)),
       input_(filled(problem_.input(), random, -1, 1)),
       previous_(filled(problem_.output(), random, -1, 1)) {
+  for (int i = 0; i < static_cast<int>(problem_.ops().size()); ++i) fill_op(i, random);
+  compute_expected();
+}
+
+void KernelCase::compute_expected() {
   std::vector<Step> steps;
-  for (int i = 0; i < static_cast<int>(problem_.ops().size()); ++i) {
-    fill_op(i, random);
-    steps.push_back(step_of(i));
-  }
+  for (int i = 0; i < static_cast<int>(problem_.ops().size()); ++i) steps.push_back(step_of(i));
   expected_ = run_reference(input_, steps, &previous_);
+}
+
+void KernelCase::set_weight(const Dims& index, double value) {
+  tensors_.at({0, Role::weights}).set(index, value);
+  compute_expected();
 }
 
 void KernelCase::add_tensor(Key key, const Tensor& tensor, Random& random, double low,

@@ -27,12 +27,15 @@ class KernelCase {
   HostTensor run(const cpu::Recipe& recipe, int threads = 1) const;
   ::testing::AssertionResult check(const HostTensor& output) const;
 
+  void set_weight(const Dims& index, double value);
+
  private:
   using Key = std::pair<int, Role>;
   void fill_op(int index, Random& random);
   void add_tensor(Key key, const Tensor& tensor, Random& random, double low, double high);
   void add_scalar(Key key, double value);
   Step step_of(int index) const;
+  void compute_expected();
   double scalar(int op, Role role) const { return scalars_.at({op, role}); }
   const HostTensor* tensor(int op, Role role) const { return &tensors_.at({op, role}); }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/geometry.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace fuseplan::cpu {
+
+/// Everything about a depthwise convolution that is decided before code is emitted.
+struct DepthwisePlan {
+  DepthwisePlan(const Problem& problem, const SplitChain& chain, Isa isa);
+
+  Isa isa;
+  ConvGeometry g;
+  DType input, output, weights;
+  std::string weights_text;    ///< of the raw weight tensor
+  std::int64_t multiplier;     ///< output channels per input channel
+  bool channels_in_lanes;      ///< else columns of a row are
+  std::vector<View> elements;  ///< of the chain, over the output
+  RowsSpec rows;               ///< the kernel that applies the chain to the sums
+
+  // Channels in lanes.
+  int tile_columns = 0;
+  std::int64_t padded_channels = 0;  ///< in the packed weights
+  std::int64_t chunk = 0;            ///< most channels per call; lanes per column of the sums
+
+  // Columns in lanes.
+  int tile_vectors = 0;          ///< vectors of columns per tile
+  std::vector<int> tile_rows;    ///< output rows per tile, descending to 1
+  bool staged = false;           ///< input rows are copied to f32, zero padded, phase by phase
+  std::int64_t phase_pitch = 0;  ///< floats of one phase of a staged row
+  std::int64_t left = 0;         ///< floats of a phase before column 0
+  std::int64_t band_rows = 0;    ///< most output rows per channel at a time
+  bool joined_rows = false;      ///< output and elements continue from row to row
+
+  int lanes() const { return lanes_of(isa); }
+  /// Columns in lanes: bytes from what DepthwiseTaps::x points at to what output column 0 reads
+  /// through tap column `tap`, and from one input row to the next.
+  std::int64_t tap_offset(std::int64_t tap) const;
+  std::int64_t row_bytes() const;
+  std::int64_t stage_row_floats() const { return g.stride[2] * phase_pitch; }
+
+ private:
+  void plan_channels();
+  void plan_columns();
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/depthwise/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/portable/block_io.hpp"
+
+namespace fuseplan::cpu {
+
+DepthwiseProgram::DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& chain,
+                                   const DepthwiseEntries& entries)
+    : plan_(plan),
+      chain_(chain, plan.g.output.len[1], entries.prologue),
+      sums_(entries.sums.begin(), entries.sums.end()),
+      rows_(entries.rows),
+      stage_(entries.stage) {
+  const std::size_t row_axis = plan.channels_in_lanes ? 4 : 3;
+  for (std::size_t i = 0; i < plan.elements.size(); ++i) {
+    const DType dtype = plan.rows.elements[i].dtype;
+    element_steps_.push_back(plan.elements[i].stride[row_axis] *
+                             static_cast<std::int64_t>(size_of(dtype)));
+  }
+}
+
+std::int64_t DepthwiseProgram::packed_floats() const {
+  const std::int64_t channels = plan_.channels_in_lanes ? plan_.padded_channels : g_.output.len[1];
+  return g_.filter[0] * g_.filter[1] * g_.filter[2] * channels;
+}
+
+std::size_t DepthwiseProgram::prepared_bytes() const {
+  return static_cast<std::size_t>(packed_floats()) * sizeof(float);
+}
+
+std::string DepthwiseProgram::weight_format() const {
+  return fmt::format("depthwise {} {}", plan_.weights_text,
+                     plan_.channels_in_lanes ? plan_.padded_channels : 0);
+}
+
+void DepthwiseProgram::prepare(const void* raw, void* prepared, const Parallel&) const {
+  const auto& s = g_.weight_stride;
+  const auto channels = static_cast<int>(g_.output.len[1]), taps = static_cast<int>(g_.filter[2]);
+  const auto element = static_cast<std::int64_t>(size_of(plan_.weights));
+  const std::int64_t rows = g_.filter[0] * g_.filter[1];
+  auto* packed = static_cast<float*>(prepared);
+  std::fill_n(packed, packed_floats(), 0.0f);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t offset = row / g_.filter[1] * s[2] + row % g_.filter[1] * s[3];
+    const void* from = static_cast<const std::byte*>(raw) + offset * element;
+    if (plan_.channels_in_lanes) {
+      const auto pitch = static_cast<int>(plan_.padded_channels);
+      load_block(plan_.weights, from, {s[4], s[0]}, {taps, channels, pitch},
+                 packed + row * taps * pitch);
+    } else {
+      load_block(plan_.weights, from, {s[0], s[4]}, {channels, taps, static_cast<int>(rows) * taps},
+                 packed + row * taps);
+    }
+  }
+}
+
+DepthwiseProgram::Launch DepthwiseProgram::launch(const Arguments& arguments,
+                                                  Scratch& scratch) const {
+  return {arguments, chain_.prepare(arguments, scratch)};
+}
+
+const std::byte* DepthwiseProgram::at(const void* data, DType dtype, const View& view,
+                                      const Index& index) {
+  std::int64_t offset = 0;
+  for (std::size_t axis = 0; axis < 5; ++axis) offset += index[axis] * view.stride[axis];
+  return static_cast<const std::byte*>(data) + offset * static_cast<std::int64_t>(size_of(dtype));
+}
+
+void DepthwiseProgram::finish(const Launch& launch, const Index& index, RowsCall call) const {
+  Scratch scratch;
+  const void** elements = scratch.take_array<const void*>(plan_.elements.size() + 1);
+  for (std::size_t i = 0; i < plan_.elements.size(); ++i)
+    elements[i] =
+        at(launch.arguments.elements[i], plan_.rows.elements[i].dtype, plan_.elements[i], index);
+  call.output = const_cast<std::byte*>(at(launch.arguments.output, plan_.output, g_.output, index));
+  call.elements = elements;
+  call.element_steps = element_steps_.data();
+  call.uniforms = launch.frame.uniforms;
+  call.channels = launch.frame.channels + (launch.frame.channels != nullptr ? index[1] : 0);
+  call.channel_stride_bytes =
+      launch.frame.channel_stride * static_cast<std::int64_t>(sizeof(float));
+  entry<RowsCall>(rows_)(&call);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/depthwise/plan.hpp"
+#include "kernels/cpu/depthwise/sums.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::cpu {
+
+/// Entry points of a plan's code.
+struct DepthwiseEntries {
+  std::span<const void* const> sums;  ///< one, or one per plan.tile_rows
+  const void* rows = nullptr;
+  const void* stage = nullptr;     ///< if staged and the stride is at most 2
+  const void* prologue = nullptr;  ///< if the chain has per-channel values
+};
+
+/// What both forms share: packed weights, the chain's slower values, addresses. Weights are packed
+/// to f32 [kd][kh][kw][channels padded to vectors], or [channel][kd][kh][kw] for columns in lanes.
+class DepthwiseProgram : public Program {
+ public:
+  DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& chain,
+                   const DepthwiseEntries& entries);
+  DepthwiseProgram(const DepthwiseProgram&) = delete;
+
+  std::size_t prepared_bytes() const override;
+  std::string weight_format() const override;
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override;
+
+ protected:
+  using Index = std::array<std::int64_t, 5>;  // N, C, D, H, W
+  struct Launch {
+    const Arguments& arguments;
+    ChainFrame frame;
+  };
+  Launch launch(const Arguments& arguments, Scratch& scratch) const;
+
+  template <typename Call>
+  static auto entry(const void* code) {
+    return reinterpret_cast<void (*)(const Call*)>(reinterpret_cast<std::uintptr_t>(code));
+  }
+  static const std::byte* at(const void* data, DType dtype, const View& view, const Index& index);
+  /// Applies the chain to call.input, sums whose first lane is output element `index`. `call` has
+  /// rows, lanes and the steps of input and output.
+  void finish(const Launch& launch, const Index& index, RowsCall call) const;
+
+  const DepthwisePlan plan_;
+  const ConvGeometry& g_ = plan_.g;
+  const ChainRunner chain_;
+  const std::vector<const void*> sums_;
+  const void* const rows_;
+  const void* const stage_;
+
+ private:
+  std::int64_t packed_floats() const;
+
+  std::vector<std::int64_t> element_steps_;  // of the rows kernel, in bytes
+};
+
+std::unique_ptr<Program> depthwise_channels_program(const DepthwisePlan& plan,
+                                                    const SplitChain& chain,
+                                                    const DepthwiseEntries& entries);
+std::unique_ptr<Program> depthwise_columns_program(const DepthwisePlan& plan,
+                                                   const SplitChain& chain,
+                                                   const DepthwiseEntries& entries);
+
+}  // namespace fuseplan::cpu

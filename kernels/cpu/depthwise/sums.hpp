@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/depthwise/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// One row of filter taps that falls inside the image, and its weights.
+struct DepthwiseTaps {
+  const void* x;
+  const float* w;
+};
+
+/// What a sums kernel reads. It writes f32 sums over all taps to `sums`.
+struct SumsCall {
+  const DepthwiseTaps* taps = nullptr;
+  std::int64_t tap_count = 0;
+  float* sums = nullptr;
+  std::int64_t vectors = 0;  ///< channels in lanes: whole vectors of channels, and
+  std::int64_t tail = 0;     ///< channels behind them, fewer than a vector
+};
+
+/// Channels in lanes: one output row of `vectors` x lanes + `tail` channels. x points at column 0
+/// of the row's first channel, w at the first channel's weight of tap column 0; sums are
+/// [column][plan.chunk].
+std::vector<std::byte> emit_channel_sums(const DepthwisePlan& plan);
+
+/// Columns in lanes: `rows` output rows of one channel. x points at the row that the first output
+/// row reads, w at the channel's weight of tap column 0; sums are [row][column], and up to a vector
+/// behind the last one is overwritten.
+std::vector<std::byte> emit_pixel_sums(const DepthwisePlan& plan, int rows);
+
+}  // namespace fuseplan::cpu
