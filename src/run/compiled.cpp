@@ -23,12 +23,13 @@ bool matches(const Variant& variant, const Tensor& input, const Tensor& output,
 }
 
 // The same ops over an input of other lengths: tensors that follow the input are given its lengths.
+// A length of 1 is a broadcast and stays one.
 OpBody resized(const OpBody& body, const Tensor& before, const Tensor& now) {
   const AddOp* add = std::get_if<AddOp>(&body);
   if (add == nullptr) return body;
   Dims lens = add->other.lens;
   for (int axis = 0; axis < before.rank(); ++axis)
-    if (lens[axis] == before.lens[axis]) lens[axis] = now.lens[axis];
+    if (lens[axis] == before.lens[axis] && lens[axis] != 1) lens[axis] = now.lens[axis];
   return lens == add->other.lens ? body : OpBody(AddOp{with_lens(add->other, lens)});
 }
 
