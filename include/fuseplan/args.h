@@ -56,8 +56,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormInference(
     const void* bnScale, const void* bnBias, const void* estimatedMean,
     const void* estimatedVariance, double epsilon);
 
-/* other: a tensor of the op's descriptor, multiplied by scale. It may be the output itself, if both
- * have the same descriptor. */
+/* other: a tensor of the op's descriptor, multiplied by scale. To add to what the output holds, use
+ * beta instead. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsTensorAdd(fuseplanOperatorArgs_t args,
                                                          fuseplanOp_t addOp, const void* alpha,
                                                          const void* beta, const void* other,
@@ -86,8 +86,11 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * written.
  *
  * input and output: device pointers. output may be the same as input, with equal descriptors, if
- * the plan has no convolution; otherwise they must not overlap, nor may output overlap any argument
- * (except fuseplanSetOpArgsTensorAdd's).
+ * the plan has no convolution; otherwise they must not overlap, nor may output overlap any
+ * argument.
+ *
+ * Subnormal numbers of 32 bits count as 0, read or written, and the caller's floating-point state
+ * is as it was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
  * that differs (the message says where), a NULL pointer, arguments of an op that were never set or

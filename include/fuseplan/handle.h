@@ -18,8 +18,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetVersion(size_t* major, size_t* minor, s
  */
 FUSEPLAN_API const char* fuseplanGetErrorString(fuseplanStatus_t error);
 
-/* What the last call that failed in this thread found wrong, as one line; "" if none has failed.
- * Never NULL. The text belongs to the thread and is overwritten by the next failure in it. */
+/* What the last call that failed in this thread found wrong; "" if none has failed. One line, or
+ * one for each solver where many declined. Cut at 4095 bytes. Never NULL. The text belongs to the
+ * thread and is overwritten by the next failure in it. */
 FUSEPLAN_API const char* fuseplanGetLastErrorMessage(void);
 
 /* ---- Logging ----------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSynchronize(fuseplanHandle_t handle);
 /* The device's name for people, e.g. the processor's model and instruction set. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetDeviceName(fuseplanHandle_t handle, char* text,
                                                     size_t* size);
-/* The text that fuseplanCreateForDevice takes for it, such as "cpu" or "cuda:0". */
+/* The text that fuseplanCreateForDevice takes for it, such as "cpu:0" or "cuda:0". */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetDevice(fuseplanHandle_t handle, char* text, size_t* size);
 
 /* ---- Threads and memory ------------------------------------------------------------------ */

@@ -78,9 +78,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpOutputDescriptor(
 
 /* ---- Choices before compiling ------------------------------------------------------------ */
 
-/* What the plan writes. Set: other strides, or another of the three types, with the lengths of the
- * last op's output (BadParm otherwise). It stays when ops are appended. Get: sets outputDesc. Both:
- * BadParm for a plan without ops. */
+/* What the plan writes. Set: other strides (no two elements at one place) or another of the three
+ * types, with the lengths of the last op's output (BadParm otherwise). It stays when ops are
+ * appended. Get: sets outputDesc. Both: BadParm for a plan without ops. */
 FUSEPLAN_API fuseplanStatus_t
 fuseplanPlanSetOutputDescriptor(fuseplanPlan_t plan, fuseplanTensorDescriptor_t outputDesc);
 FUSEPLAN_API fuseplanStatus_t

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "base/log.hpp"
@@ -32,9 +33,19 @@ class Writer {
   std::size_t used_ = 0;
 };
 
+// A log event is one line; a message may have one for each solver that declined.
+void log_message() noexcept try {
+  if (!log_enabled(LogLevel::info)) return;
+  std::string line = message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  log_line(LogLevel::info, "api", line);
+} catch (const std::bad_alloc&) {
+  // The caller still gets its status.
+}
+
 fuseplanStatus_t record(Status status, const char* function, std::string_view sentence) {
   Writer() << function << ": " << sentence;
-  if (log_enabled(LogLevel::info)) log_line(LogLevel::info, "api", message);
+  log_message();
   return static_cast<fuseplanStatus_t>(status);
 }
 

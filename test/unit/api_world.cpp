@@ -71,4 +71,23 @@ World::World()
   EXPECT_TRUE(ok(fuseplanSetOpArgsScaleShift(args, scale_op, nullptr, nullptr, c, c)));
 }
 
+LargeWorld::LargeWorld()
+    : handle(make_handle("--cache=mem")),
+      desc(make_tensor({4, 64, 64, 64})),
+      plan(make_plan("f32:4x64x64x64:nchw;activation(relu)")),
+      input(4 * 64 * 64 * 64),
+      output(input.size()) {
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 11) - 5;
+  fuseplanOp_t op;
+  EXPECT_TRUE(ok(fuseplanPlanGetOp(plan, 0, &op)));
+  EXPECT_TRUE(ok(fuseplanCreateOperatorArgs(&args)));
+  EXPECT_TRUE(ok(fuseplanSetOpArgsActivForward(args, op, nullptr, nullptr, 0, 0, 0)));
+  EXPECT_TRUE(ok(fuseplanCompilePlan(handle, plan)));
+  EXPECT_TRUE(ok(fuseplanSetThreadCount(handle, 4)));
+}
+
+fuseplanStatus_t LargeWorld::execute() {
+  return fuseplanExecutePlan(handle, plan, desc, input.data(), desc, output.data(), args);
+}
+
 }  // namespace fuseplan::test

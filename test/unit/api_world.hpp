@@ -117,4 +117,16 @@ struct World {
   std::vector<float> x_data, w_data, y_data, other_data, channel_data;
 };
 
+/// Large enough to be cut into tasks for several threads: relu over 4 x 64 x 64 x 64, compiled.
+struct LargeWorld {
+  LargeWorld();
+  fuseplanStatus_t execute();
+
+  HandlePtr handle;
+  TensorPtr desc;
+  PlanPtr plan;
+  ArgsPtr args;
+  std::vector<float> input, output;
+};
+
 }  // namespace fuseplan::test
