@@ -84,9 +84,8 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape)) return refusal;
-  for (const DirectConfig& config : tuning_space(shape, isa))
-    if (!is_addressable(direct_plan(shape, isa, config)))
-      return "the input's strides reach further than the 2 GiB of an instruction's displacement";
+  if (!is_addressable(direct_plan(shape, isa, tuning_space(shape, isa).front())))
+    return "the input's strides reach further than the 2 GiB of an instruction's displacement";
   return std::nullopt;
 }
 

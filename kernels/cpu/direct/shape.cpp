@@ -29,19 +29,25 @@ void merge(View& view, std::size_t axis) {
   view.stride[axis] = 0;
 }
 
-// A longer row has fewer odd tiles at its end.
-void merge_axes(DirectShape& shape) {
-  std::vector<View*> views{&shape.conv.input, &shape.conv.output};
-  for (DirectShape::Element& element : shape.elements) views.push_back(&element.view);
-  for (std::size_t axis : {std::size_t{3}, std::size_t{2}, std::size_t{0}})
-    if (std::ranges::all_of(views, [&](const View* view) { return merges(*view, axis); }))
-      for (View* view : views) merge(*view, axis);
-}
-
 // Channels where both axes would do, unless there is only one of them.
 bool choose_channels(const View& output) {
   if (!contiguous_along(output, 1)) return false;
   return output.len[1] > 1 || !contiguous_along(output, 4);
+}
+
+// A longer row has fewer odd tiles at its end. But a row of single pixels, merged with the rows
+// above, may no longer be contiguous: then it stays what it is.
+void merge_axes(DirectShape& shape) {
+  for (std::size_t axis : {std::size_t{3}, std::size_t{2}, std::size_t{0}}) {
+    DirectShape merged = shape;
+    std::vector<View*> views{&merged.conv.input, &merged.conv.output};
+    for (DirectShape::Element& element : merged.elements) views.push_back(&element.view);
+    if (!std::ranges::all_of(views, [&](const View* view) { return merges(*view, axis); }))
+      continue;
+    for (View* view : views) merge(*view, axis);
+    merged.lanes_are_channels = choose_channels(merged.conv.output);
+    if (!lane_refusal(merged)) shape = std::move(merged);
+  }
 }
 
 }  // namespace

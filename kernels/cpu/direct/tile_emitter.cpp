@@ -4,8 +4,10 @@
 #include <xbyak/xbyak.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "base/memory.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan::cpu {
@@ -15,8 +17,8 @@ namespace {
 template <typename Vec>
 class TileCode : public Xbyak::CodeGenerator {
  public:
-  TileCode(const TileSpec& spec, std::vector<std::uint8_t>& buffer)
-      : CodeGenerator(buffer.size(), buffer.data()), spec_(spec) {
+  TileCode(const TileSpec& spec, const Buffer& buffer)
+      : CodeGenerator(buffer.bytes(), buffer.data()), spec_(spec) {
     zero_or_load();
     planes();
     store();
@@ -77,8 +79,8 @@ class TileCode : public Xbyak::CodeGenerator {
     if (spec_.tap_loop) return 1;
     constexpr std::int64_t kProductsPerTurn = 64;
     const auto products = std::max<std::int64_t>(1, tile_products(spec_));
-    return static_cast<int>(
-        std::clamp<std::int64_t>((kProductsPerTurn + products - 1) / products, 1, 8));
+    const auto turn = static_cast<std::uint64_t>((kProductsPerTurn + products - 1) / products);
+    return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(turn), 8));
   }
 
   void channels() {
@@ -168,11 +170,12 @@ template <typename Vec>
 std::vector<std::byte> emit_with(const TileSpec& spec) {
   // No instruction is longer than 15 bytes; the body is repeated for at most 9 channels.
   const std::int64_t per_channel = tile_products(spec) * 2 + spec.taps * spec.vectors;
-  std::vector<std::uint8_t> buffer(
+  // Alignment inside the code is relative to a buffer that is itself aligned.
+  const Buffer buffer(
       static_cast<std::size_t>(4096 + per_channel * 15 * 9 + spec.pixels * spec.vectors * 45));
   const TileCode<Vec> code(spec, buffer);
   std::vector<std::byte> bytes(code.getSize());
-  std::memcpy(bytes.data(), buffer.data(), bytes.size());
+  std::memcpy(bytes.data(), code.getCode(), bytes.size());
   return bytes;
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cpu/direct/tuning.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cpu/direct/tile_emitter.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 struct TileSize {
   int pixels, vectors;
 };
-constexpr TileSize kWideTiles[] = {{14, 2}, {9, 3}, {6, 4}, {28, 1}};
+constexpr TileSize kWideTiles[] = {{14, 2}, {9, 3}, {6, 4}, {7, 2}, {28, 1}};
 constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {12, 1}};
 
 // What a block's input and a chunk's weights may take of a second-level cache of 1 MB or more.
@@ -22,6 +23,20 @@ constexpr std::int64_t kFloat = sizeof(float);
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t depth_of(const DirectShape& shape) { return shape.conv.group_inputs * shape.taps(); }
+
+bool stages(const DirectShape& shape) { return shape.input != DType::f32; }
+
+// Pixels whose channels lie a multiple of 4 KB apart share the 8 ways of one set of the first-level
+// cache with each other and with the weights.
+double conflict_factor(const DirectShape& shape, double pixels) {
+  if (stages(shape)) return 1;
+  constexpr std::int64_t kSetPeriod = 4096;
+  constexpr double kWays = 7, kMissing = 1.3;
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t step = conv.input.stride[4] * conv.stride[2] * kFloat;
+  const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
+  return pixels / static_cast<double>(places) > kWays ? kMissing : 1;
+}
 
 /// Cycles for one output row: a multiply-add or a load each, whichever there are more of, and what
 /// a tile costs besides: its call, its store, its share of the chain.
@@ -34,8 +49,9 @@ double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
     const double products = pixels * static_cast<double>(vectors);
     const double loads = pixels + static_cast<double>(vectors);
     constexpr double kCall = 60, kStore = 4;
-    return std::max(products, loads) * static_cast<double>(depth_of(shape)) + kCall +
-           kStore * products;
+    return std::max(products, loads) * conflict_factor(shape, pixels) *
+               static_cast<double>(depth_of(shape)) +
+           kCall + kStore * products;
   };
   const std::int64_t full = all / size.vectors, tail = all % size.vectors;
   return static_cast<double>(tiles) *
@@ -68,8 +84,6 @@ std::int64_t chunk_of(const DirectShape& shape, Isa isa, int vectors) {
   const std::int64_t most = std::max<std::int64_t>(16, kChunkBytes / per_channel);
   return ceil_div(shape.conv.group_inputs, ceil_div(shape.conv.group_inputs, most));
 }
-
-bool stages(const DirectShape& shape) { return shape.input != DType::f32; }
 
 }  // namespace
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "expr/passes.hpp"
+#include "kernels/cpu/direct/recipe.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr const char* kResidual =
+    "f32:1x64x28x28:nhwc;conv(f32:72x64x3x3:nhwc,"
+    "pad=1x1,stride=1x1,dilation=1x1,groups=1);"
+    "activation(relu)->f32:1x72x28x28:nhwc";
+
+SplitChain chain_of(const Problem& problem) { return optimize(lower(problem), {}); }
+
+TEST(DirectConfig, TextReadsBack) {
+  for (const DirectConfig& config : direct_configs(parse_problem(kResidual), Isa::avx512))
+    EXPECT_EQ(parse_direct_config(to_text(config)), config) << to_text(config);
+}
+
+TEST(DirectConfig, OtherTextIsRefused) {
+  for (const char* text :
+       {"", "14x2", "14x2,block=1,chunk=1,staged=2", "14x2,block=0,chunk=1,staged=0",
+        "014x2,block=1,chunk=1,staged=0", "-1x2,block=1,chunk=1,staged=0",
+        "14x2,block=1,chunk=1,staged=0 ", "14x2,block=99999999999999999999,chunk=1,staged=0"})
+    EXPECT_EQ(parse_direct_config(text), std::nullopt) << text;
+}
+
+TEST(DirectRecipe, EmitsEqualBytesEachTime) {
+  const Problem problem = parse_problem(kResidual);
+  const SplitChain chain = chain_of(problem);
+  for (Isa isa : {Isa::avx2, Isa::avx512}) {
+    const DirectConfig config = direct_configs(problem, isa).front();
+    const auto first = direct_recipe(problem, chain, isa, config)->emit();
+    const auto second = direct_recipe(problem, chain, isa, config)->emit();
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(first[i].name, second[i].name);
+      EXPECT_EQ(first[i].code, second[i].code);
+    }
+  }
+}
+
+struct Refusal {
+  const char* problem;
+  Isa isa;
+  const char* words;
+};
+class DirectRefusal : public ::testing::TestWithParam<Refusal> {};
+INSTANTIATE_TEST_SUITE_P(
+    Reasons, DirectRefusal,
+    ::testing::Values(Refusal{"f32:1x8x4x4:nchw;bias(f32:1x8x1x1:nchw)->f32:1x8x4x4:nchw",
+                              Isa::avx512, "no convolution"},
+                      Refusal{kResidual, Isa::portable, "AVX2"},
+                      Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x1x1:nchw,pad=0x0,stride=1x1,"
+                              "dilation=1x1,groups=1)"
+                              "->f32:1x8x4x4:s256,32,8,2",
+                              Isa::avx2, "contiguous"},
+                      Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x3x3:nchw,pad=1x1,stride=1x1,"
+                              "dilation=1x1,groups=1)"
+                              ";add(f32:1x8x4x4:nhwc)->f32:1x8x4x4:nchw",
+                              Isa::avx2, "operand 0 has stride 8"}));
+
+TEST_P(DirectRefusal, SaysWhy) {
+  const Problem problem = parse_problem(GetParam().problem);
+  const auto refusal = direct_refusal(problem, chain_of(problem), GetParam().isa);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_NE(refusal->find(GetParam().words), std::string::npos) << *refusal;
+}
+
+}  // namespace
+}  // namespace fuseplan::cpu
