@@ -44,8 +44,11 @@ __attribute__((target("avx512f"))) double fma_burst_avx512(long rounds) {
 #pragma GCC unroll 24
     for (int j = 0; j < kAccumulators; ++j) sums[j] = _mm512_fmadd_ps(sums[j], a, b);
   }
-  float total = 0;
-  for (const __m512& sum : sums) total += _mm512_reduce_add_ps(sum);
+  float lanes[16], total = 0;
+  for (const __m512& sum : sums) {
+    _mm512_storeu_ps(lanes, sum);
+    for (float lane : lanes) total += lane;
+  }
   sink = total;
   return 2.0 * 16 * kAccumulators * static_cast<double>(rounds);
 }
