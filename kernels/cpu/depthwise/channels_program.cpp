@@ -40,16 +40,19 @@ class ChannelsProgram final : public DepthwiseProgram {
   void run_unit(const Launch& launched, const Index& index, DepthwiseTaps* taps,
                 float* sums) const {
     const std::int64_t channels = std::min(plan_.chunk, g_.output.len[1] - index[1]);
-    const SumsCall call{taps, list_taps(launched, index, taps), sums, channels / plan_.lanes(),
-                        channels % plan_.lanes()};
+    SumsCall call;
+    call.taps = taps;
+    call.tap_count = list_taps(launched, index, taps);
+    call.sums = sums;
+    call.vectors = channels / plan_.lanes();
+    call.tail = channels % plan_.lanes();
     entry<SumsCall>(sums_.front())(&call);
     RowsCall rows;
     rows.input = sums;
     rows.rows = g_.output.len[4];
     rows.lanes = channels;
     rows.input_step = plan_.chunk * static_cast<std::int64_t>(sizeof(float));
-    rows.output_step = g_.output.stride[4] * static_cast<std::int64_t>(size_of(plan_.output));
-    finish(launched, index, rows);
+    finish(launched, index, 4, rows);
   }
 
   std::int64_t list_taps(const Launch& launched, const Index& index, DepthwiseTaps* taps) const {

@@ -21,6 +21,25 @@ class PixelSums {
     c.mov(taps_, ptr[rdi + static_cast<int>(offsetof(SumsCall, taps))]);
     c.mov(tap_count_, ptr[rdi + static_cast<int>(offsetof(SumsCall, tap_count))]);
     c.mov(sums_, ptr[rdi + static_cast<int>(offsetof(SumsCall, sums))]);
+    c.mov(channels_, ptr[rdi + static_cast<int>(offsetof(SumsCall, channels))]);
+    c.xor_(x_offset_.cvt32(), x_offset_.cvt32());
+    c.xor_(w_offset_.cvt32(), w_offset_.cvt32());
+    Xbyak::Label channel;
+    c.L(channel);
+    sum_rows();
+    c.add(x_offset_, ptr[rdi + static_cast<int>(offsetof(SumsCall, x_step))]);
+    c.add(w_offset_, static_cast<int>(4 * g_.filter[0] * g_.filter[1] * g_.filter[2]));
+    c.add(sums_, static_cast<int>(4 * plan_.sums_pitch));
+    c.dec(channels_);
+    c.jnz(channel);
+    c.leave();
+    emit_masks();
+    return c.finish();
+  }
+
+ private:
+  void sum_rows() {
+    VectorCode& c = code_;
     const std::vector<RowTile> tiles = cut_row(g_, plan_.tile_vectors * c.lanes(), c.lanes());
     only_tile_ = tiles.size() == 1 && tiles.front().repeat == 1;
     for (const RowTile& tile : tiles) {
@@ -35,12 +54,8 @@ class PixelSums {
       c.dec(repeat_);
       c.jnz(again);
     }
-    c.leave();
-    emit_masks();
-    return c.finish();
   }
 
- private:
   // Lanes of vector `v` for which a tap's input column exists.
   std::uint32_t lanes_reading(const RowTile& tile, int v, std::int64_t tap) const {
     std::uint32_t mask = 0;
@@ -66,7 +81,9 @@ class PixelSums {
     c.L(next);
     c.mov(x_, ptr[tap_ + static_cast<int>(offsetof(DepthwiseTaps, x))]);
     c.mov(w_, ptr[tap_ + static_cast<int>(offsetof(DepthwiseTaps, w))]);
+    c.add(x_, x_offset_);
     c.add(x_, column_);
+    c.add(w_, w_offset_);
     for (int tap = 0; tap < g_.filter[2]; ++tap) sum_tap(tile, tap);
     c.add(tap_, static_cast<int>(sizeof(DepthwiseTaps)));
     c.dec(taps_left_);
@@ -140,7 +157,8 @@ class PixelSums {
   }
 
   const Xbyak::Reg64 tap_ = rax, taps_left_ = rcx, x_ = r8, w_ = r9, taps_ = r10, tap_count_ = r11,
-                     column_ = rbx, sums_ = r12, repeat_ = r13;
+                     column_ = rbx, sums_ = r12, repeat_ = r13, channels_ = r14, x_offset_ = r15,
+                     w_offset_ = rsi;
   const Xbyak::Opmask kMask{2};
   const DepthwisePlan& plan_;
   const ConvGeometry& g_;

@@ -13,7 +13,7 @@ namespace {
 
 // Floats of sums and staged input that are in use at a time; they share the first-level cache with
 // the rows they come from.
-constexpr std::int64_t kLocalFloats = 4096;
+constexpr std::int64_t kLocalFloats = 6144;
 
 constexpr std::size_t kChannelAxis = 1, kColumnAxis = 4;
 
@@ -125,14 +125,22 @@ void DepthwisePlan::plan_columns() {
     left = std::max(left, -first);
     right = std::max(right, first + computed);
   }
-  const std::int64_t stored = round_up(g.input.len[4], 2 * lanes()) / g.stride[2] + 2 * lanes();
-  phase_pitch = round_up(left + std::max(right, stored), 16);
+  // Strides 1 and 2 are stored in whole vectors of each phase.
+  const std::int64_t unit = g.stride[2] * (g.stride[2] <= 2 ? lanes() : 1);
+  const std::int64_t stored = round_up(g.input.len[4], unit) / g.stride[2];
+  phase_pitch = left + std::max(right, stored);
 
   std::int64_t floats_per_row = columns;
   if (staged) floats_per_row += g.filter[0] * g.stride[1] * stage_row_floats();
   const std::int64_t fitting =
       kLocalFloats / floats_per_row / tile_rows.front() * tile_rows.front();
   band_rows = std::clamp<std::int64_t>(fitting, tile_rows.front(), rows_out);
+  staged_rows = std::min(g.input.len[3],
+                         (band_rows - 1) * g.stride[1] + (g.filter[1] - 1) * g.dilation[1] + 1);
+  sums_pitch = round_up(band_rows * columns + lanes(), 16);
+  if (multiplier == 1)
+    group = std::clamp<std::int64_t>(kLocalFloats / (sums_pitch + stage_channel_floats()), 1,
+                                     g.output.len[1]);
   joined_rows =
       rows_continue(g.output) && std::all_of(elements.begin(), elements.end(), rows_continue);
 }

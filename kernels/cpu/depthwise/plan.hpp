@@ -36,7 +36,10 @@ struct DepthwisePlan {
   bool staged = false;           ///< input rows are copied to f32, zero padded, phase by phase
   std::int64_t phase_pitch = 0;  ///< floats of one phase of a staged row
   std::int64_t left = 0;         ///< floats of a phase before column 0
-  std::int64_t band_rows = 0;    ///< most output rows per channel at a time
+  std::int64_t band_rows = 0;    ///< most output rows of a channel at a time
+  std::int64_t group = 1;        ///< channels at a time
+  std::int64_t sums_pitch = 0;   ///< floats of one channel's sums
+  std::int64_t staged_rows = 0;  ///< most input rows of a band
   bool joined_rows = false;      ///< output and elements continue from row to row
 
   int lanes() const { return lanes_of(isa); }
@@ -45,6 +48,9 @@ struct DepthwisePlan {
   std::int64_t tap_offset(std::int64_t tap) const;
   std::int64_t row_bytes() const;
   std::int64_t stage_row_floats() const { return g.stride[2] * phase_pitch; }
+  std::int64_t stage_channel_floats() const {
+    return staged ? g.filter[0] * staged_rows * stage_row_floats() : 0;
+  }
 
  private:
   void plan_channels();

@@ -16,12 +16,11 @@ DepthwiseProgram::DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& 
       sums_(entries.sums.begin(), entries.sums.end()),
       rows_(entries.rows),
       stage_(entries.stage) {
-  const std::size_t row_axis = plan.channels_in_lanes ? 4 : 3;
-  for (std::size_t i = 0; i < plan.elements.size(); ++i) {
-    const DType dtype = plan.rows.elements[i].dtype;
-    element_steps_.push_back(plan.elements[i].stride[row_axis] *
-                             static_cast<std::int64_t>(size_of(dtype)));
-  }
+  for (std::size_t axis = 0; axis < element_steps_.size(); ++axis)
+    for (std::size_t i = 0; i < plan.elements.size(); ++i)
+      element_steps_[axis].push_back(
+          plan.elements[i].stride[axis] *
+          static_cast<std::int64_t>(size_of(plan.rows.elements[i].dtype)));
 }
 
 std::int64_t DepthwiseProgram::packed_floats() const {
@@ -71,7 +70,8 @@ const std::byte* DepthwiseProgram::at(const void* data, DType dtype, const View&
   return static_cast<const std::byte*>(data) + offset * static_cast<std::int64_t>(size_of(dtype));
 }
 
-void DepthwiseProgram::finish(const Launch& launch, const Index& index, RowsCall call) const {
+void DepthwiseProgram::finish(const Launch& launch, const Index& index, std::size_t row_axis,
+                              RowsCall call) const {
   Scratch scratch;
   const void** elements = scratch.take_array<const void*>(plan_.elements.size() + 1);
   for (std::size_t i = 0; i < plan_.elements.size(); ++i)
@@ -79,7 +79,9 @@ void DepthwiseProgram::finish(const Launch& launch, const Index& index, RowsCall
         at(launch.arguments.elements[i], plan_.rows.elements[i].dtype, plan_.elements[i], index);
   call.output = const_cast<std::byte*>(at(launch.arguments.output, plan_.output, g_.output, index));
   call.elements = elements;
-  call.element_steps = element_steps_.data();
+  call.element_steps = element_steps_[row_axis].data();
+  call.output_step = g_.output.stride[row_axis] * static_cast<std::int64_t>(size_of(plan_.output));
+  call.channel_step = row_axis == 1 ? static_cast<std::int64_t>(sizeof(float)) : 0;
   call.uniforms = launch.frame.uniforms;
   call.channels = launch.frame.channels + (launch.frame.channels != nullptr ? index[1] : 0);
   call.channel_stride_bytes =

@@ -48,9 +48,9 @@ class DepthwiseProgram : public Program {
     return reinterpret_cast<void (*)(const Call*)>(reinterpret_cast<std::uintptr_t>(code));
   }
   static const std::byte* at(const void* data, DType dtype, const View& view, const Index& index);
-  /// Applies the chain to call.input, sums whose first lane is output element `index`. `call` has
-  /// rows, lanes and the steps of input and output.
-  void finish(const Launch& launch, const Index& index, RowsCall call) const;
+  /// Applies the chain to call.input, sums whose first lane is output element `index` and whose
+  /// rows lie along `row_axis`. `call` has rows, lanes and the step of its input.
+  void finish(const Launch& launch, const Index& index, std::size_t row_axis, RowsCall call) const;
 
   const DepthwisePlan plan_;
   const ConvGeometry& g_ = plan_.g;
@@ -62,7 +62,7 @@ class DepthwiseProgram : public Program {
  private:
   std::int64_t packed_floats() const;
 
-  std::vector<std::int64_t> element_steps_;  // of the rows kernel, in bytes
+  std::array<std::vector<std::int64_t>, 5> element_steps_;  // by axis of the rows, in bytes
 };
 
 std::unique_ptr<Program> depthwise_channels_program(const DepthwisePlan& plan,
