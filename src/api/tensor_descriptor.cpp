@@ -15,7 +15,7 @@ template <typename T>
 std::int64_t length_of(T value, const char* what, int dimension) {
   if constexpr (std::is_unsigned_v<T>)
     require(value <= static_cast<T>(std::numeric_limits<std::int64_t>::max()), Status::BadParm,
-            "{} of dimension {} is {}, which exceeds 2^63 - 1", what, dimension, value);
+            "tensorDesc: {} of dimension {} is {}, which exceeds 2^63 - 1", what, dimension, value);
   return static_cast<std::int64_t>(value);
 }
 
