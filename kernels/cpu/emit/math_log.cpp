@@ -31,15 +31,21 @@ void log_core(VectorCode& c, const Vec& r, const Vec& e) {
   c.vfmadd231ps(r, e, c.constant(kLn2High));
 }
 
-/// r = -infinity where argument == pole, NaN below, argument itself where infinite or NaN.
-void log_specials(VectorCode& c, const Vec& r, const Vec& argument, float pole) {
+/// What the logarithm r of u is where u is no positive number: -infinity for 0, NaN below, u itself
+/// for infinity and NaN.
+void log_specials(VectorCode& c, const Vec& r, const Vec& u) {
+  if (c.is_avx512()) {
+    // Four bits per class of u, from the lowest: quiet and signalling NaN (2: u as quiet NaN),
+    // 0 (4: -infinity), 1 (0: r), -infinity (3: NaN), infinity (5), negative (3), positive (0).
+    return c.vfixupimmps(r, u, c.bits(0x03530422u), 0);
+  }
   Mask where(c);
-  where.compare(argument, c.constant(pole), Compare::eq);
+  where.compare(u, c.constant(0.0f), Compare::eq);
   where.blend(r, c.constant(-kInfinity));
-  where.compare(argument, c.constant(pole), Compare::lt);
+  where.compare(u, c.constant(0.0f), Compare::lt);
   where.blend(r, c.bits(kNan));
-  where.compare(argument, c.constant(std::numeric_limits<float>::max()), Compare::nle_unord);
-  where.blend(r, argument);
+  where.compare(u, c.constant(std::numeric_limits<float>::max()), Compare::nle_unord);
+  where.blend(r, u);
 }
 
 /// bits = (bits of u - those of sqrt(1/2)) >> 23, so that u / 2^bits lies in [sqrt(1/2), sqrt(2)).
@@ -62,7 +68,7 @@ void emit_log(VectorCode& c, const Vec& x) {
     c.vsubps(r, r, c.constant(1.0f));
     log_core(c, r, e);
   }
-  log_specials(c, r, x, 0.0f);
+  log_specials(c, r, x);
   c.vmovaps(x, r);
 }
 
@@ -91,7 +97,8 @@ void emit_log1p(VectorCode& c, const Vec& x) {
     c.vcvtdq2ps(e, e);
     log_core(c, r, e);
   }
-  log_specials(c, r, x, -1.0f);
+  c.vaddps(x, x, c.constant(1.0f));
+  log_specials(c, r, x);
   c.vmovaps(x, r);
 }
 

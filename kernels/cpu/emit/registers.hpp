@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/status.hpp"
@@ -23,14 +24,18 @@ class RegisterPool {
     require(!free_.empty(), Status::InternalError, "the emitter ran out of registers");
     const int index = free_.back();
     free_.pop_back();
+    lowest_ = std::min(lowest_, free_.size());
     return index;
   }
   void give(int index) { free_.push_back(index); }
   std::size_t free() const { return free_.size(); }
+  /// The fewest that were ever free.
+  std::size_t lowest() const { return lowest_; }
   void set_evictor(Evictor* evictor) { evictor_ = evictor; }
 
  private:
   std::vector<int> free_;
+  std::size_t lowest_ = 64;
   Evictor* evictor_ = nullptr;
 };
 

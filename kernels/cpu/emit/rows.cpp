@@ -11,6 +11,8 @@ namespace fuseplan::cpu {
 
 namespace {
 
+constexpr int kLongRow = 12;  ///< in vectors
+
 /// Vectors computed per turn of the main loop: enough work to hide the loop, not too much code.
 int unroll_of(const Expr& body) {
   int cost = 0;
@@ -35,12 +37,13 @@ class RowsEmitter {
     rows_ = c.reserve_words(2);
     lanes_ = rows_ + 1;
     leaves_.start(RowsLeaves::Rows::many);
+    hoist_constants();
     copy_word(rows_, offsetof(RowsCall, rows));
     copy_word(lanes_, offsetof(RowsCall, lanes));
     c.L(row);
     leaves_.start_row();
     c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
-    if (spec_.streaming) align_output(head);
+    align_output(main, head);
     c.L(main);
     if (unroll_ > 1) whole_vectors(unroll_);
     whole_vectors(1);
@@ -50,11 +53,9 @@ class RowsEmitter {
     c.L(head);
     leaves_.storage().begin_partial(RowsLeaves::count());
     vector(0, true);
-    if (spec_.streaming) {
-      c.add(RowsLeaves::lane(), RowsLeaves::count());
-      c.cmp(RowsLeaves::lane(), c.stack_word(lanes_));
-      c.jb(main);
-    }
+    c.add(RowsLeaves::lane(), RowsLeaves::count());
+    c.cmp(RowsLeaves::lane(), c.stack_word(lanes_));
+    c.jb(main);
     c.L(done);
     leaves_.next_row();
     c.dec(c.stack_word(rows_));
@@ -71,18 +72,39 @@ class RowsEmitter {
     code_.mov(code_.stack_word(word), code_.rax);
   }
 
-  /// Jumps to the partial vector if the row does not start at a multiple of a stored vector.
-  void align_output(const Xbyak::Label& head) {
+  /// Gives the registers that the body leaves over to the constants it uses most. What it needs
+  /// shows when it is emitted once for nothing.
+  void hoist_constants() {
+    RowsEmitter trial(spec_);
+    trial.code_.enter();
+    trial.leaves_.start(RowsLeaves::Rows::many);
+    const std::size_t before = trial.code_.vectors().free();
+    trial.leaves_.storage().begin_partial(RowsLeaves::count());
+    trial.vector(0, false);
+    trial.vector(0, true);
+    const std::size_t needed = before - trial.code_.vectors().lowest();
+    for (const std::uint32_t value : trial.code_.used_constants())
+      if (code_.vectors().free() > needed) code_.hoist(value);
+  }
+
+  /// Starts with a partial vector if the row's output does not lie at a multiple of a stored
+  /// vector. Streaming stores need that; for others it pays in long rows, as each would touch two
+  /// lines.
+  void align_output(const Xbyak::Label& main, const Xbyak::Label& head) {
     VectorCode& c = code_;
+    const Xbyak::Reg64 count = RowsLeaves::count();
     const int element = static_cast<int>(size_of(spec_.output));
-    const int vector_bytes = c.lanes() * element;
-    c.mov(RowsLeaves::count(), leaves_.output_pointer());
-    c.neg(RowsLeaves::count());
-    c.and_(RowsLeaves::count(), vector_bytes - 1);
-    c.shr(RowsLeaves::count(), element == 4 ? 2 : 1);
-    c.cmp(RowsLeaves::count(), c.stack_word(lanes_));
-    c.cmova(RowsLeaves::count(), c.stack_word(lanes_));
-    c.test(RowsLeaves::count(), RowsLeaves::count());
+    if (!spec_.streaming) {
+      c.cmp(c.stack_word(lanes_), kLongRow * c.lanes());
+      c.jb(main);
+    }
+    c.mov(count, leaves_.output_pointer());
+    c.neg(count);
+    c.and_(count, c.lanes() * element - 1);
+    c.shr(count, element == 4 ? 2 : 1);
+    c.cmp(count, c.stack_word(lanes_));
+    c.cmova(count, c.stack_word(lanes_));
+    c.test(count, count);
     c.jnz(head);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/vector_code.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -47,8 +48,34 @@ Xbyak::Address VectorCode::pooled(std::uint64_t value, int size) {
   return ptr[rip + label];
 }
 
+Source VectorCode::bits(std::uint32_t value) {
+  ++uses_[value];
+  const auto hoisted = hoisted_.find(value);
+  if (hoisted != hoisted_.end()) return hoisted->second;
+  return {pooled(value, 4), value};
+}
+
+std::vector<std::uint32_t> VectorCode::used_constants() const {
+  std::vector<std::pair<int, std::uint32_t>> order;
+  for (const auto& [value, count] : uses_) order.emplace_back(-count, value);
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint32_t> values;
+  for (const auto& [count, value] : order) values.push_back(value);
+  return values;
+}
+
+void VectorCode::hoist(std::uint32_t value) {
+  const Vec reg = vec(vectors_.take());
+  load_bits(reg, value);
+  hoisted_.emplace(value, reg);
+}
+
 void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
-  if (value == 0) {
+  ++uses_[value];
+  const auto hoisted = hoisted_.find(value);
+  if (hoisted != hoisted_.end()) {
+    vmovaps(d, hoisted->second);
+  } else if (value == 0) {
     const Xbyak::Xmm low(d.getIdx());
     vxorps(low, low, low);  // writing xmm clears the rest
   } else if (is_avx512()) {
@@ -145,8 +172,19 @@ void VectorCode::round_to_integer(const Vec& d, const Source& a) {
 }
 
 void VectorCode::polynomial(const Vec& d, const Vec& x, const float* c, int n) {
-  load(d, c[n - 1]);
-  for (int i = n - 2; i >= 0; --i) vfmadd213ps(d, x, constant(c[i]));
+  constexpr int kLong = 6;
+  if (n < kLong) return horner(d, x, c, n, 1);
+  Temp odd(*this), square(*this);
+  vmulps(square, x, x);
+  horner(d, square, c, n, 2);
+  horner(odd, square, c + 1, n - 1, 2);
+  vfmadd231ps(d, odd, x);
+}
+
+void VectorCode::horner(const Vec& d, const Vec& x, const float* c, int n, int step) {
+  int i = (n - 1) / step * step;
+  load(d, c[i]);
+  while ((i -= step) >= 0) vfmadd213ps(d, x, constant(c[i]));
 }
 
 void VectorCode::emit_pool() {

@@ -74,9 +74,13 @@ class VectorCode : public Xbyak::CodeGenerator {
 
   // Constants lie behind the code, each once. On AVX-512 they are embedded broadcasts, so they fit
   // arithmetic instructions only; `load` and `move` work everywhere.
-  Source bits(std::uint32_t value) { return {pooled(value, 4), value}; }
+  Source bits(std::uint32_t value);
   Source constant(float value) { return bits(std::bit_cast<std::uint32_t>(value)); }
   Xbyak::Address constant64(double value) { return pooled(std::bit_cast<std::uint64_t>(value), 8); }
+  /// Four-byte constants by how often the code so far uses them, most often first.
+  std::vector<std::uint32_t> used_constants() const;
+  /// Loads a constant into a register of its own, which serves it from here on.
+  void hoist(std::uint32_t value);
   void load(const Vec& d, float value);
   void load_bits(const Vec& d, std::uint32_t value);
   void load64(const Vec& d, double value);
@@ -98,7 +102,8 @@ class VectorCode : public Xbyak::CodeGenerator {
   /// b is clobbered.
   void quotient(const Vec& d, const Vec& a, const Vec& b);
   void round_to_integer(const Vec& d, const Source& a);
-  /// Horner's rule in f32: d = (((c[n-1] x + c[n-2]) x + ...) x + c[0].
+  /// d = c[0] + c[1] x + ... + c[n-1] x^(n-1). Long ones as even and odd halves in x^2, which are
+  /// independent of each other: most functions wait for their polynomial.
   void polynomial(const Vec& d, const Vec& x, const float* c, int n);
   template <std::size_t N>
   void polynomial(const Vec& d, const Vec& x, const float (&c)[N]) {
@@ -109,12 +114,15 @@ class VectorCode : public Xbyak::CodeGenerator {
   std::vector<std::byte> finish();
 
  private:
+  void horner(const Vec& d, const Vec& x, const float* c, int n, int step);
   Xbyak::Address pooled(std::uint64_t value, int size);
   void emit_pool();
 
   Isa isa_;
   RegisterPool vectors_, masks_;
   std::map<std::pair<int, std::uint64_t>, Xbyak::Label> pool_;  ///< by size and bits
+  std::map<std::uint32_t, int> uses_;
+  std::map<std::uint32_t, Vec> hoisted_;
   int words_ = 0, slots_ = 0, slots_offset_ = 0;
   std::vector<int> free_slots_;
   std::size_t frame_patch_ = 0;

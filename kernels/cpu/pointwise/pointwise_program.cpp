@@ -2,6 +2,7 @@
 #include "kernels/cpu/pointwise/pointwise_program.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace fuseplan::cpu {
 
@@ -10,6 +11,7 @@ namespace {
 constexpr std::int64_t kTaskBytes = 128 << 10;  ///< least work that is worth another thread
 constexpr int kTasksPerThread = 4;              ///< so that one slow core does not hold up the rest
 constexpr std::int64_t kFoldedLanes = 1024;     ///< row length that makes the cost of a row vanish
+constexpr std::int64_t kLine = 16;              ///< floats of a cache line
 constexpr std::int64_t kLaneGrain = 64;         ///< cut rows at whole cache lines of any dtype
 
 std::int64_t arithmetic_bytes(const Expr& body) {
@@ -22,6 +24,14 @@ const void* moved(const void* base, std::int64_t elements, DType dtype) {
   return static_cast<const std::byte*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
+/// How many rows to join: whole cache lines together, so that all joined rows are aligned alike.
+std::int64_t fold_of(const Walk& walk) {
+  const std::int64_t lanes = walk.lanes.len;
+  const std::int64_t unit = kLine / std::gcd(lanes, kLine);
+  const std::int64_t fold = kFoldedLanes / lanes / unit * unit;
+  return walk.foldable && fold > 1 && walk.rows.len >= 4 * fold ? fold : 1;
+}
+
 }  // namespace
 
 PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows, Rows streaming,
@@ -31,6 +41,7 @@ PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows
       rows_(rows),
       streaming_(streaming),
       channel_roots_(chain.channels.roots.size()),
+      fold_(fold_of(walk_)),
       work_(walk_.bytes() + walk_.row_count() * walk_.lanes.len * arithmetic_bytes(chain.body)) {}
 
 int PointwiseProgram::task_count(int threads) const {
@@ -43,13 +54,7 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   Scratch scratch;
   Launch launch{arguments, runner_.prepare(arguments, scratch), 1, 1, rows_};
   if (streaming_ != nullptr && arguments.input != arguments.output) launch.rows = streaming_;
-  if (walk_.foldable && 2 * walk_.lanes.len <= kFoldedLanes) {
-    const std::int64_t fold = kFoldedLanes / walk_.lanes.len;
-    if (walk_.rows.len >= 4 * fold) {
-      launch.fold = fold;
-      repeat_channels(launch, scratch);
-    }
-  }
+  if (fold_ > 1) repeat_channels(launch, scratch);
   const int tasks = task_count(arguments.parallel.threads());
   const std::int64_t rows = walk_.row_count();
   if (rows < tasks) {
@@ -61,18 +66,24 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   arguments.parallel(tasks, [&](int task) { run_units(launch, split(units, tasks, task)); });
 }
 
-/// Lays the values of all channels one after the other `fold` times.
+/// Lays the values of all channels one after the other `fold` times, at the output's distance from
+/// a cache line, so that kernels that align their stores read whole lines of them too.
 void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
-  const std::int64_t channels = walk_.lanes.len, lanes = channels * launch.fold;
-  float* repeated = scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(lanes));
+  const std::int64_t channels = walk_.lanes.len, lanes = channels * fold_;
+  const std::int64_t stride = (lanes + kLine - 1) / kLine * kLine;
+  float* repeated =
+      scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(stride) + kLine);
+  const auto place = reinterpret_cast<std::uintptr_t>(launch.arguments.output);
+  repeated += place / size_of(walk_.dtypes[Walk::kOutput]) % kLine;
   for (std::size_t root = 0; root < channel_roots_; ++root) {
-    const float* from =
-        launch.frame.channels + static_cast<std::int64_t>(root) * launch.frame.channel_stride;
-    float* to = repeated + static_cast<std::int64_t>(root) * lanes;
-    for (std::int64_t i = 0; i < launch.fold; ++i) std::copy_n(from, channels, to + i * channels);
+    const auto number = static_cast<std::int64_t>(root);
+    const float* from = launch.frame.channels + number * launch.frame.channel_stride;
+    float* to = repeated + number * stride;
+    for (std::int64_t i = 0; i < fold_; ++i) std::copy_n(from, channels, to + i * channels);
   }
   launch.frame.channels = repeated;
-  launch.frame.channel_stride = lanes;
+  launch.frame.channel_stride = stride;
+  launch.fold = fold_;
 }
 
 void PointwiseProgram::run_units(const Launch& launch, Range units) const {
