@@ -32,11 +32,9 @@ void in_child() {
 
 ForkState& fork_state() {
   static ForkState* const state = [] {
-    auto* made = new ForkState;
-    return made;
+    ::pthread_atfork(before_fork, release, in_child);
+    return new ForkState;
   }();
-  static const bool registered = pthread_atfork(before_fork, release, in_child) == 0;
-  (void)registered;
   return *state;
 }
 

@@ -122,17 +122,21 @@ void KernelStore::store_on_disk(const CacheKey& key, const Row& row) {
 }
 
 void KernelStore::write_row(const CacheKey& key, const StoredRow& row) {
-  const std::uint64_t room = row.bytes() + kRowOverhead;
-  try {
-    insert_row(key, row, room);
-  } catch (const CacheFault& fault) {
-    // `room` is an estimate; should the page limit be met all the same, more has to go.
-    if (fault.fault() != Fault::full) throw;
-    insert_row(key, row, 4 * room);
+  std::uint64_t room = row.bytes() + kRowOverhead;
+  for (int tries = 0; tries < 2; ++tries) {
+    try {
+      if (insert_row(key, row, room)) return;
+    } catch (const CacheFault& fault) {
+      // `room` is an estimate; should the page limit be met all the same, more has to go.
+      if (fault.fault() != Fault::full || tries > 0) throw;
+      room *= 4;
+    }
   }
+  ++counters_.dropped;
 }
 
-void KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
+// False when a bad row was in the way, and has been dealt with as far as possible.
+bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
   std::vector<Digest> uses;
   bool replace = false;
   {
@@ -167,12 +171,12 @@ void KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uin
   }
   if (inserted) {
     ++counters_.stored;
-  } else if (!unpack_row(key, present)) {
-    // Somebody's row is in the way, and is bad. It was not found by the lookup before, so it is
-    // damaged in a way that only setting the file aside mends, or was damaged since.
-    reject(key, "kernel");
-    if (!replace) insert_row(key, row, room);
+    return true;
   }
+  // Another process was faster, or the lookup before did not find what is there: see if it is good.
+  if (unpack_row(key, present)) return true;
+  reject(key, "kernel");
+  return false;
 }
 
 bool KernelStore::erase(const CacheKey& key) {

@@ -133,7 +133,7 @@ class KernelStore {
   bool can_write() const { return disk_ && config_.mode == CacheMode::rw; }
   void store_on_disk(const CacheKey& key, const Row& row);
   void write_row(const CacheKey& key, const StoredRow& row);
-  void insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
+  bool insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void reject(const CacheKey& key, std::string_view what);
   bool note_use(const Digest& key);
   void flush_uses();

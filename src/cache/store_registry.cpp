@@ -13,12 +13,15 @@ std::shared_ptr<KernelStore> open_store(const StoreConfig& config) {
   // Never destroyed: a store may be opened and dropped by another library's static objects.
   using Registry = std::map<std::pair<CacheMode, std::string>, std::weak_ptr<KernelStore>>;
   static auto* const registry = new Registry;
-  auto made = std::make_shared<KernelStore>(config, place);
-  std::lock_guard lock(fork_state().memory);
-  std::weak_ptr<KernelStore>& entry = (*registry)[{config.mode, place.directory}];
-  if (auto present = entry.lock()) return present;
-  entry = made;
-  return made;
+  const auto present = [&](std::shared_ptr<KernelStore> made) {
+    std::lock_guard lock(fork_state().memory);
+    std::weak_ptr<KernelStore>& entry = (*registry)[{config.mode, place.directory}];
+    auto store = entry.lock();
+    if (!store && made) entry = store = std::move(made);
+    return store;
+  };
+  if (auto store = present(nullptr)) return store;
+  return present(std::make_shared<KernelStore>(config, place));
 }
 
 }  // namespace fuseplan
