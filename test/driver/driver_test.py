@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""The driver's commands as a user types them: output, JSON and exit status."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DRIVER = os.path.abspath(sys.argv.pop())
+CONV = ("f32:1x16x12x12:nchw;conv(f32:24x16x3x3,pad=1x1);bias(f32:1x24x1x1);"
+        "norm(spatial,f32:1x24x1x1);activation(relu)")
+NORM = "f32:2x16x12x12:nhwc;norm(spatial,f32:1x16x1x1);activation(gelu_tanh)"
+QUICK = ["--seconds", "0.001"]
+FIELDS = {"problem", "device", "solver", "kernels", "compile_us", "cache", "fused_us", "unfused_us",
+          "speedup", "gflops", "gbps", "roof_fraction", "max_rel_error", "verified"}
+
+
+class Driver(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith("FUSEPLAN_")}
+        self.environment["FUSEPLAN_CACHE_DIR"] = os.path.join(self.folder.name, "cache")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_driver(self, *arguments, status=0, **environment):
+        result = subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=300,
+                                cwd=self.folder.name, check=False,
+                                env={**self.environment, **environment})
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stdout
+
+    def run_json(self, *arguments, **keywords):
+        return json.loads(self.run_driver(*arguments, "--json", **keywords))
+
+    def test_run_reports_every_field(self):
+        for problem in (CONV, NORM):
+            report = self.run_json("run", problem, *QUICK)
+            self.assertLessEqual(FIELDS, report.keys())
+            self.assertTrue(report["verified"])
+            self.assertTrue(report["unfused_verified"])
+            self.assertEqual(report["kernels"], 1)
+            self.assertGreater(report["fused_us"], 0)
+            self.assertLess(report["max_rel_error"], 1e-4)
+            self.assertAlmostEqual(report["speedup"], report["unfused_us"] / report["fused_us"])
+
+    def test_second_process_finds_the_kernel(self):
+        cold = self.run_json("run", CONV, "--no-unfused", *QUICK)
+        warm = self.run_json("run", CONV, "--no-unfused", *QUICK)
+        self.assertEqual((cold["cache"], warm["cache"]), ("miss", "hit"))
+        self.assertEqual(cold["solver"], warm["solver"])
+        self.assertTrue(warm["verified"])
+        other = self.run_json("run", CONV, "--no-unfused", "--options=--disable_pass=cse", *QUICK)
+        self.assertEqual(other["cache"], "miss")
+        checked = self.run_json("run", CONV, "--no-unfused", "--options=--verify_code=1", *QUICK)
+        self.assertEqual(checked["cache"], "hit")
+
+    def test_cache_modes(self):
+        self.run_driver("run", CONV, "--no-unfused", *QUICK)
+        for mode, expected in (("ro", "hit"), ("mem", "miss"), ("off", "miss")):
+            report = self.run_json("run", CONV, "--no-unfused", *QUICK, FUSEPLAN_CACHE=mode)
+            self.assertEqual(report["cache"], expected, mode)
+
+    def test_read_only_directory(self):
+        self.run_driver("run", CONV, "--no-unfused", *QUICK)
+        directory = self.environment["FUSEPLAN_CACHE_DIR"]
+        os.chmod(directory, 0o500)
+        try:
+            for problem in (CONV, NORM):
+                self.assertTrue(self.run_json("run", problem, *QUICK)["verified"])
+        finally:
+            os.chmod(directory, 0o700)
+
+    def test_cache_commands(self):
+        self.run_driver("run", CONV, NORM, "--no-unfused", *QUICK)
+        statistics = self.run_json("cache", "stats")
+        self.assertEqual(statistics["rows"], 2)
+        self.assertTrue(statistics["location"].startswith(self.environment["FUSEPLAN_CACHE_DIR"]))
+        self.assertEqual(len(self.run_json("cache", "list")), 2)
+        self.assertEqual(self.run_json("cache", "verify"), {"checked": 2, "bad": 0, "deleted": 0})
+        self.run_driver("cache", "clear")
+        self.assertEqual(self.run_json("cache", "stats")["rows"], 0)
+
+    def test_levels_types_and_layouts(self):
+        for level in ("avx512", "avx2", "portable"):
+            for dtype in ("f32", "f16", "bf16"):
+                for layout in ("nchw", "nhwc"):
+                    reports = self.run_json("run", "--list", "oddities.csv", "--dtype", dtype,
+                                            "--layout", layout, "--no-unfused", "-i", "1",
+                                            f"--options=--max_isa={level}")
+                    self.assertEqual(len(reports), 20)
+                    self.assertTrue(all(report["verified"] for report in reports))
+                    if level == "portable":
+                        self.assertEqual({r["solver"] for r in reports}, {"cpu_portable"})
+
+    def test_miopen_command_lines(self):
+        for mode in range(7):
+            for layout in ("NCHW", "NHWC"):
+                report = self.run_json("CBAInfer", "-F", str(mode), "-n", "2", "-c", "8", "-H",
+                                       "10", "-W", "11", "-k", "12", "-y", "3", "-x", "3", "-p",
+                                       "1", "-q", "1", "-u", "2", "-v", "1", "-M", "1", "-m", "3",
+                                       "-t", "1", "-V", "1", "-i", "3", "--in_layout", layout)
+                self.assertTrue(report["verified"], report)
+        report = self.run_json("CBAInferfp16", "-c", "8", "-g", "4", "-k", "12", "-l", "2", "-j",
+                               "2", "-m", "8", "-A", "0.3", "-i", "2")
+        self.assertIn("groups=4", report["problem"])
+        self.assertTrue(report["verified"])
+
+    def test_lists_and_chains(self):
+        reports = self.run_json("run", "--list", "miopen-docs-na.csv", "--batch", "1", "-i", "1",
+                                "--chain", "scale_shift;add;activation(silu)")
+        self.assertEqual(len(reports), 8)
+        self.assertTrue(all(report["verified"] for report in reports))
+        self.assertGreater(reports[0]["published_speedup"], 1)
+
+    def test_explain(self):
+        self.assertIn("fused by", self.run_driver("explain", CONV))
+        refused = self.run_driver("explain", CONV, "--options=--only_solver=cpu_depthwise",
+                                  status=1)
+        self.assertIn("not fused", refused)
+        self.assertIn("cpu_depthwise", refused)
+
+    def test_support_passes_and_dump(self):
+        rows = json.loads(self.run_driver("support", "--format", "json"))
+        self.assertIn("cpu_portable", {row["solver"] for row in rows})
+        self.assertIn("| solver |", self.run_driver("support", "--format", "md"))
+        self.assertIn("fold_batchnorm", self.run_driver("passes"))
+        self.assertIn("rewrites", self.run_driver("passes", CONV))
+        dump = self.run_driver("dump", CONV, "-o", "kernel.o")
+        self.assertIn("fma", dump)
+        with open(os.path.join(self.folder.name, "kernel.o"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x7fELF")
+
+    def test_mistakes(self):
+        self.run_driver("run", status=2)
+        self.run_driver("run", CONV, "--layout", "chwn", status=2)
+        self.run_driver("nonsense", status=2)
+        self.run_driver("run", "f32:1x8x8x8:nchw;activation(reul)", status=1)
+        self.run_driver("run", CONV, "--device", "cuda:0", status=1)
+        self.run_driver("run", CONV, "--options=--max_isa=avx3", status=1)
+        self.run_driver("run", CONV, status=1, FUSEPLAN_MAX_ISA="sse9")
+        self.run_driver("run", "--list", "missing.csv", status=1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What the library says of the solvers' samples, compared with checked-in text: the expression of
+// each after the passes, and who runs it. FUSEPLAN_GOLDEN_UPDATE=1 writes the files anew; the
+// difference is then read before it is committed. Machine code has no golden bytes (it would change
+// with every improvement): it must be the same each time it is emitted.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "backend/backend.hpp"
+#include "expr/passes.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan {
+namespace {
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+  const std::string path = std::string(FUSEPLAN_GOLDEN_DIR) + "/" + name;
+  if (std::getenv("FUSEPLAN_GOLDEN_UPDATE") != nullptr) std::ofstream(path) << actual;
+  EXPECT_EQ(actual, read(path)) << "differs from " << path;
+}
+
+std::vector<std::string> all_samples() {
+  std::vector<std::string> texts;
+  for (const Solver* solver : all_solvers())
+    for (const std::string& text : solver->samples()) texts.push_back(text);
+  return texts;
+}
+
+TEST(Golden, Expressions) {
+  std::string text;
+  for (const std::string& sample : all_samples()) {
+    const Chain chain = lower(parse_problem(sample));
+    const SplitChain split = optimize(chain, {});
+    text += fmt::format("{}\n  lowered   {}\n  uniforms  {}\n  channels  {}\n  body      {}\n",
+                        sample, to_text(chain.expr), to_text(split.uniforms),
+                        to_text(split.channels), to_text(split.body));
+  }
+  expect_golden("expressions.txt", text);
+}
+
+TEST(Golden, SolversAndReasons) {
+  std::string text;
+  for (cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::portable})
+    for (const std::string& sample : all_samples()) {
+      const Problem problem = parse_problem(sample);
+      const SplitChain chain = optimize(lower(problem), {});
+      const Traits traits{"cpu", isa};
+      const Selection selection = select_solvers({problem, chain, traits}, {});
+      text += fmt::format("{} on {}\n", sample, traits.to_text());
+      for (const Solver* solver : selection.accepted) text += fmt::format("  {}\n", solver->id());
+      for (const Rejection& rejection : selection.rejections)
+        text += fmt::format("  not {}\n", rejection.sentence());
+    }
+  expect_golden("solvers.txt", text);
+}
+
+TEST(Golden, CodeIsTheSameEachTime) {
+  int kernels = 0;
+  for (cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::avx2}) {
+    const Traits traits{"cpu", isa};
+    const Backend& backend = *find_device("cpu").backend;
+    for (const std::string& sample : all_samples()) {
+      const Problem problem = parse_problem(sample);
+      const SplitChain chain = optimize(lower(problem), {});
+      const Question question{problem, chain, traits};
+      for (const Solver* solver : select_solvers(question, {}).accepted) {
+        const std::string config = solver->configs(question).front();
+        // Freed and reused memory in between moves every allocation of the second build.
+        const Binary first = backend.compile(solver->build(question, config), traits);
+        const std::vector<char> moved(100003);
+        const Binary second = backend.compile(solver->build(question, config), traits);
+        EXPECT_EQ(first, second) << solver->id() << " " << sample;
+        ++kernels;
+      }
+    }
+  }
+  EXPECT_GT(kernels, 50);
+}
+
+}  // namespace
+}  // namespace fuseplan

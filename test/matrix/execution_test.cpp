@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Promises about executions rather than shapes: bits that do not depend on threads, plans that run
+// in place, other sizes of a dynamic plan, sizes without end.
+#include <cstring>
+
+#include "matrix.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+// One of each kind of kernel and layout, large enough that work is divided.
+const std::vector<std::string> kDivided = {
+    "f32:3x32x30x30:nchw;conv(f32:48x32x3x3,pad=1x1);bias(f32:1x48x1x1);activation(gelu_erf)",
+    "f32:2x64x28x28:nhwc;conv(f32:80x64x1x1);norm(spatial,f32:1x80x1x1);activation(relu)",
+    "f16:1x40x33x31:nhwc;conv(f16:64x40x3x3,pad=1x1,stride=2x2);activation(silu)",
+    "f32:2x96x28x28:nchw;conv(f32:96x1x3x3,pad=1x1,groups=96);activation(clippedrelu)",
+    "f32:2x96x28x28:nhwc;conv(f32:96x1x5x5,pad=2x2,groups=96);bias(f32:1x96x1x1)",
+    "f32:4x64x40x40:nchw;norm(spatial,f32:1x64x1x1);activation(tanh)",
+    "bf16:4x64x40x40:nhwc;norm(spatial,f32:1x64x1x1);activation(mish)",
+};
+
+std::vector<double> result_with(const std::string& text, const std::string& level, int threads) {
+  const Handle handle = handle_at(level);
+  driver::check(fuseplanSetThreadCount(handle.get(), threads));
+  Case c(driver::parse_problem(text));
+  c.compile(handle.get());
+  c.execute(handle.get());
+  EXPECT_TRUE(c.compare().ok()) << text << " with " << threads << " threads";
+  return c.output().values();
+}
+
+TEST(Execution, GivesTheSameBitsForAnyNumberOfThreads) {
+  for (const std::string& level : kLevels)
+    for (const std::string& text : kDivided) {
+      const std::vector<double> one = result_with(text, level, 1);
+      for (int threads : {2, 3, 7}) {
+        const std::vector<double> many = result_with(text, level, threads);
+        ASSERT_EQ(one.size(), many.size());
+        EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(double)), 0)
+            << text << " at " << level << " with " << threads << " threads";
+      }
+    }
+}
+
+TEST(Execution, GivesTheSameBitsEveryTime) {
+  const Handle handle = handle_at("avx512");
+  for (const std::string& text : kDivided) {
+    Case c(driver::parse_problem(text));
+    c.compile(handle.get());
+    c.execute(handle.get());
+    const std::vector<double> first = c.output().values();
+    for (int i = 0; i < 5; ++i) {
+      c.output().fill(0);
+      c.execute(handle.get());
+      const std::vector<double> again = c.output().values();
+      EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(double)), 0) << text;
+    }
+  }
+}
+
+TEST(Execution, RunsPointwisePlansInPlace) {
+  for (const std::string& level : kLevels)
+    for (const char* layout : {"nchw", "nhwc"}) {
+      const Handle handle = handle_at(level);
+      Case c(driver::parse_problem(std::string("f32:2x19x9x9:") + layout +
+                                   ";norm(spatial,f32:1x19x1x1);activation(gelu_tanh)"));
+      c.compile(handle.get());
+      (void)c.reference();
+      c.output().set_values(c.input().values());
+      driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.output().data(),
+                                        c.output_desc(), c.output().data(), c.args()));
+      EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
+    }
+}
+
+TEST(Execution, RefusesOverlappingMemoryOtherwise) {
+  const Handle handle = handle_at("avx512");
+  Case conv(driver::parse_problem("f32:1x8x6x6:nchw;conv(f32:8x8x1x1)"));
+  conv.compile(handle.get());
+  EXPECT_EQ(fuseplanExecutePlan(handle.get(), conv.plan(), conv.input_desc(), conv.input().data(),
+                                conv.output_desc(), conv.input().data(), conv.args()),
+            fuseplanStatusBadParm);
+  EXPECT_NE(std::string(fuseplanGetLastErrorMessage()).find("overlap"), std::string::npos);
+  Case chain(driver::parse_problem("f32:1x8x6x6:nchw;activation(relu)"));
+  chain.compile(handle.get());
+  EXPECT_EQ(fuseplanExecutePlan(handle.get(), chain.plan(), chain.input_desc(),
+                                static_cast<float*>(chain.output().data()) + 1, chain.output_desc(),
+                                chain.output().data(), chain.args()),
+            fuseplanStatusBadParm);
+}
+
+// A dynamic plan against plans made for each size: same data, same bits.
+void expect_dynamic_right(const std::string& level, const std::string& layout) {
+  const Handle handle = handle_at(level);
+  const auto text = [&](std::int64_t n, std::int64_t h, std::int64_t w) {
+    const std::string pixels = std::to_string(h) + "x" + std::to_string(w) + ":" + layout;
+    return "f32:" + std::to_string(n) + "x20x" + pixels +
+           ";conv(f32:24x20x3x3,pad=1x1);norm(spatial,f32:1x24x1x1);add(f32:" + std::to_string(n) +
+           "x24x" + pixels + ");activation(relu)";
+  };
+  Case dynamic(driver::parse_problem(text(2, 8, 8)));
+  driver::check(fuseplanPlanSetDynamicDims(
+      dynamic.plan(), fuseplanDimBatch | fuseplanDimHeight | fuseplanDimWidth));
+  dynamic.compile(handle.get());
+  Random random(77);
+  // More sizes than the plan keeps in its fast slots.
+  for (int i = 0; i < 40; ++i) {
+    Case fixed(driver::parse_problem(
+        text(random.between(1, 3), random.between(1, 17), random.between(1, 19))));
+    // The fixed case's own args hold its parameters by op index, so both plans can use them.
+    driver::check(fuseplanExecutePlan(handle.get(), dynamic.plan(), fixed.input_desc(),
+                                      fixed.input().data(), fixed.output_desc(),
+                                      fixed.output().data(), fixed.args()));
+    const Comparison comparison = fixed.compare();
+    EXPECT_TRUE(comparison.ok()) << driver::to_text(fixed.problem()) << comparison.describe();
+  }
+  fuseplanPlanInfo_t info = {};
+  info.structSize = sizeof info;
+  driver::check(fuseplanPlanGetInfo(handle.get(), dynamic.plan(), &info));
+  EXPECT_GT(info.variantCount, 32);
+}
+
+TEST(Execution, TakesOtherSizesOfADynamicPlan) {
+  for (const std::string& level : kLevels)
+    for (const char* layout : {"nchw", "nhwc"}) expect_dynamic_right(level, layout);
+}
+
+TEST(Execution, RefusesOtherSizesOfAFixedPlan) {
+  const Handle handle = handle_at("avx512");
+  Case fixed(driver::parse_problem("f32:2x8x6x6:nchw;activation(relu)"));
+  fixed.compile(handle.get());
+  Case other(driver::parse_problem("f32:3x8x6x6:nchw;activation(relu)"));
+  EXPECT_EQ(
+      fuseplanExecutePlan(handle.get(), fixed.plan(), other.input_desc(), other.input().data(),
+                          other.output_desc(), other.output().data(), other.args()),
+      fuseplanStatusBadParm);
+}
+
+}  // namespace
+}  // namespace fuseplan::test
