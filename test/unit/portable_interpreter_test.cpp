@@ -20,7 +20,9 @@ std::vector<float> interesting_values(Random& random) {
   std::vector<float> values{0.0f,  -0.0f,  1.0f,      -1.0f,      0.5f,         88.0f, -87.0f,
                             1e-6f, -1e-6f, 1e30f,     -1e30f,     1e-30f,       10.0f, -10.0f,
                             3.0f,  -0.75f, kInfinity, -kInfinity, std::nanf("")};
-  while (values.size() < 200) values.push_back(static_cast<float>(random.uniform(-12, 12)));
+  for (float scale : {1e-3f, 0.1f, 1.0f, 12.0f, 100.0f})
+    for (int i = 0; i < 45; ++i)
+      values.push_back(static_cast<float>(random.uniform(-scale, scale)));
   return values;
 }
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
+
+#include "kernels/cpu/portable/math.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -20,6 +23,12 @@ namespace {
   }
 #include "expr/functions.def"
 #undef FUSEPLAN_FUNCTION
+
+template <float (*Function)(float)>
+void unary_loop(const float* a, const float*, const float*, float* __restrict out,
+                std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = Function(a[i]);
+}
 
 // Index of the last node that reads each node; roots are read at the very end.
 std::vector<Ref> last_uses(const Expr& expr) {
@@ -40,6 +49,24 @@ typename ChainInterpreter<T>::Loop ChainInterpreter<T>::loop_of(Fn fn) {
 #include "expr/functions.def"
 #undef FUSEPLAN_FUNCTION
   };
+  if constexpr (std::is_same_v<T, float>) {
+    switch (fn) {
+      case Fn::exp_:
+        return unary_loop<exp_branchless>;
+      case Fn::expm1_:
+        return unary_loop<expm1_branchless>;
+      case Fn::log_:
+        return unary_loop<log_branchless>;
+      case Fn::log1p_:
+        return unary_loop<log1p_branchless>;
+      case Fn::tanh_:
+        return unary_loop<tanh_branchless>;
+      case Fn::logistic_:
+        return unary_loop<logistic_branchless>;
+      default:
+        break;
+    }
+  }
   return kLoops[static_cast<std::size_t>(fn)];
 }
 
