@@ -11,8 +11,9 @@ extern "C" {
 
 /* A descriptor has 1 to 5 dimensions. Lengths and strides are in N, C, [D,] H, W order, whatever
  * the order in memory; strides are in elements, and the element (n, c, h, w) lies at n * strideN +
- * c * strideC + h * strideH + w * strideW. Every length and stride is at least 1, and the bytes
- * spanned must fit in 63 bits: anything else is BadParm, naming the dimension.
+ * c * strideC + h * strideH + w * strideW. Every length and stride is at least 1; the number of
+ * elements, and the bytes they span as 8-byte elements, must fit in 63 bits: anything else is
+ * BadParm, naming the dimension.
  *
  * A descriptor that was created but never set can be set, destroyed, and nothing else:
  * fuseplanStatusNotInitialized. A failed setter leaves the descriptor as it was. */

@@ -25,12 +25,13 @@ using Wide = __int128;
 /// Bytes the descriptor spans, or -1 where the rules refuse it.
 Wide expected_bytes(const std::size_t* lens, const std::size_t* strides, int rank, Wide element) {
   constexpr Wide kMax = INT64_MAX;
-  Wide last = 0;
+  Wide last = 0, elements = 1;
   for (int i = 0; i < rank; ++i) {
     const Wide length = lens[i], stride = strides[i];
     if (length < 1 || length > kMax || stride < 1 || stride > kMax) return -1;
     last += (length - 1) * stride;
-    if (last > kMax) return -1;
+    elements *= length;
+    if (last > kMax || elements > kMax) return -1;
   }
   return (last + 1) * element;
 }
@@ -57,7 +58,6 @@ TEST(Dimensions, OfTensorsAreExactOrRefused) {
             ++accepted;
           } else {
             ASSERT_TRUE(refused(status, fuseplanStatusBadParm, "tensorDesc"));
-            // Spans of up to 2^60 elements must be describable.
             ASSERT_TRUE(expected < 0 || expected > Wide{INT64_MAX} / 2)
                 << length << " stride " << stride << " other " << other;
           }
