@@ -26,7 +26,8 @@ function(fuseplan_library)
   target_include_directories(fuseplan INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_target_properties(fuseplan PROPERTIES
-    LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    INSTALL_RPATH "")
   if(BUILD_SHARED_LIBS)
     # Template instances of the C++ library are visible by default; only the C functions leave.
     set(map ${PROJECT_SOURCE_DIR}/cmake/fuseplan.map)

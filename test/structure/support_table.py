@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""support_table.py <driver> <README>: the README's support table is what the driver prints.
+support_table.py <driver> <README> --update: makes it so."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+driver, readme = sys.argv[1], pathlib.Path(sys.argv[2])
+BEGIN, END = "<!-- support table: begin -->\n", "<!-- support table: end -->\n"
+
+# AVX-512 adds speed, not support, so the table is the same on every machine with AVX2 or more.
+environment = {**os.environ, "FUSEPLAN_MAX_ISA": "avx2"}
+table = subprocess.run(
+    [driver, "support", "--format", "md"], env=environment, text=True, capture_output=True, check=True
+).stdout
+
+text = readme.read_text()
+before, old, after = re.fullmatch(f"(.*{BEGIN})(.*)({END}.*)", text, re.S).groups()
+if sys.argv[3:] == ["--update"]:
+    readme.write_text(before + table + after)
+elif old != table or len(table.splitlines()) < 3:
+    print(f"The driver prints\n{table}\nwhere {readme} has\n{old}")
+    print(f"To update it: {' '.join([sys.argv[0], driver, str(readme), '--update'])}")
+    sys.exit(1)
