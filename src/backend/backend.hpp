@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/jit_symbols.hpp"
 #include "base/parallel.hpp"
 #include "solve/solver.hpp"
 
@@ -55,7 +56,8 @@ class Backend {
   virtual Binary compile(const Kernel& kernel, const Traits& traits) const = 0;
   /// Throws Error(InternalError) if `binary` is not what `kernel` compiles to.
   virtual std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary,
-                                                 int device) const = 0;
+                                                 int device,
+                                                 const JitListeners& listeners) const = 0;
 
   virtual void* allocate(int device, std::size_t bytes) const = 0;
   virtual void free(int device, void* memory) const = 0;

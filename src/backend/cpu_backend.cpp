@@ -18,7 +18,9 @@ constexpr int kCodegenVersion = 1;
 
 class CpuExecutable final : public Executable {
  public:
-  CpuExecutable(const Kernel& kernel, const ElfCode& elf) : code_(elf.text) {
+  CpuExecutable(const Kernel& kernel, const Binary& binary, const ElfCode& elf,
+                const JitListeners& listeners)
+      : code_(elf.text), symbols_(listeners, binary, elf, code_.data()) {
     std::vector<const void*> entries;
     for (const ElfCode::Symbol& symbol : elf.symbols)
       entries.push_back(code_.data() + symbol.offset);
@@ -37,6 +39,7 @@ class CpuExecutable final : public Executable {
 
  private:
   CodeMemory code_;
+  JitSymbols symbols_;
   std::unique_ptr<cpu::Program> program_;
 };
 
@@ -65,9 +68,9 @@ class CpuBackend final : public Backend {
     return write_elf(kernel.cpu->emit());
   }
 
-  std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary,
-                                         int) const override {
-    return std::make_shared<CpuExecutable>(kernel, read_elf(binary));
+  std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary, int,
+                                         const JitListeners& listeners) const override {
+    return std::make_shared<CpuExecutable>(kernel, binary, read_elf(binary), listeners);
   }
 
   void* allocate(int, std::size_t bytes) const override {

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "base/status.hpp"
@@ -142,6 +143,15 @@ ElfCode read_elf(std::span<const std::byte> object) {
                             symbol.st_value, symbol.st_size});
   }
   return code;
+}
+
+void set_text_address(std::span<std::byte> object, std::uint64_t address) {
+  (void)read_elf(object);  // checks that the section table is where it should be
+  Elf64_Ehdr header;
+  std::memcpy(&header, object.data(), sizeof header);
+  const std::size_t field =
+      header.e_shoff + kText * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr);
+  std::memcpy(object.data() + field, &address, sizeof address);
 }
 
 }  // namespace fuseplan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,5 +28,8 @@ struct ElfCode {
 /// Reads what write_elf wrote; every offset is checked against the size of `object`. Throws
 /// Error(InternalError) if it is anything else. `text` points into `object`.
 ElfCode read_elf(std::span<const std::byte> object);
+
+/// Fills in where .text was loaded, for debuggers.
+void set_text_address(std::span<std::byte> object, std::uint64_t address);
 
 }  // namespace fuseplan

@@ -94,6 +94,13 @@ PassOptions disabled_passes(const std::vector<std::string>& names) {
   return options;
 }
 
+JitListeners listeners_of(const std::vector<std::string>& names) {
+  const auto has = [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return {has("perf"), has("gdb")};
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -141,6 +148,7 @@ void Options::set(const OptionInfo& option, std::string_view value) {
   if (key == "cache_dir") cache_dir = value;
   if (key == "cache_mb") cache_mb = number_of(option, value);
   if (key == "verify_code") verify_code = choice_of(option, value) == "1";
+  if (key == "jit_profile") jit_profile = listeners_of(names_of(option, value, {"perf", "gdb"}));
 }
 
 std::string Options::to_text() const {
@@ -160,6 +168,9 @@ std::string Options::to_text() const {
   add(!cache_dir.empty(), "--cache_dir=" + cache_dir);
   add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));
   add(verify_code, "--verify_code=1");
+  add(jit_profile.perf || jit_profile.gdb,
+      fmt::format("--jit_profile={}{}{}", jit_profile.perf ? "perf" : "",
+                  jit_profile.perf && jit_profile.gdb ? "," : "", jit_profile.gdb ? "gdb" : ""));
   return fmt::format("{}", fmt::join(items, " "));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/jit_symbols.hpp"
 #include "expr/passes.hpp"
 #include "kernels/cpu/isa.hpp"
 
@@ -42,6 +43,7 @@ class Options {
   std::string cache_dir;
   int cache_mb = 256;
   bool verify_code = false;
+  JitListeners jit_profile;
 
  private:
   void set(const OptionInfo& option, std::string_view value);

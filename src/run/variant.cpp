@@ -45,7 +45,8 @@ void build_with(const CompileContext& context, const Solver& solver, Variant& va
                          compile, outcome);
   variant.from_cache = outcome != Outcome::built;
   if (variant.from_cache && context.options.verify_code) verify_code(context, kernel, row);
-  variant.executable = context.backend->load(kernel, row.blob, context.device);
+  variant.executable =
+      context.backend->load(kernel, row.blob, context.device, context.options.jit_profile);
   variant.binary = std::move(row.blob);
 }
 
