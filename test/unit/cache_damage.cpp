@@ -75,8 +75,8 @@ class CacheDamage : public ::testing::Test {
     StoreStats stats = compile_all();
     tally_.rebuilt += static_cast<int>(stats.builds);
     if (stats.rejected_rows + stats.set_aside + stats.builds > 0) ++tally_.noticed;
-    // Setting the file aside, at the latest when the store is closed, took the rows with it that had
-    // been read before; they follow here.
+    // Setting the file aside, at the latest when the store is closed, took the rows with it that
+    // had been read before; they follow here.
     if (fs::exists(directory_ / "kernels-v1.db.bad-1")) compile_all();
     stats = compile_all();
     if (stats.hits_disk != kRows || stats.builds != 0) ++tally_.unhealed;

@@ -57,6 +57,9 @@ TEST(CacheRow, RejectsEveryFlippedBit) {
 TEST(CacheRow, RejectsARowOfAnotherKey) {
   StoredRow row = pack_row(sample_key(4), sample_row(4));
   EXPECT_FALSE(unpack_row(sample_key(5), row));
+  CacheKey same_text = sample_key(4);
+  same_text.digest = sample_key(5).digest;
+  EXPECT_FALSE(unpack_row(same_text, row));
   row.key_text = sample_key(5).text;
   EXPECT_FALSE(unpack_row(sample_key(5), row));
 }

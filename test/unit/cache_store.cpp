@@ -217,6 +217,21 @@ TEST(CacheStore, EvictsWhatWasUnusedForLongest) {
   EXPECT_TRUE(store->verify(true).problems.empty());
 }
 
+// Waiting for the lock is possible only when nothing has been read yet.
+TEST(CacheStore, TransactionsLockAtTheirStart) {
+  TemporaryDirectory directory;
+  WatchedStore store(directory.path());
+  store->put(sample_key(1), sample_row(1));
+  sqlite::Connection left(store->location(), sqlite::Access::read_write, false);
+  sqlite::Connection right(store->location(), sqlite::Access::read_write, false);
+  {
+    sqlite::Transaction holder(left);
+    EXPECT_THROW(sqlite::Transaction{right}, CacheFault);
+    EXPECT_TRUE(store->find(sample_key(1)));  // readers are not in its way
+  }
+  sqlite::Transaction after(right);
+}
+
 TEST(CacheStore, OneObjectForADirectory) {
   TemporaryDirectory directory;
   std::filesystem::create_directory_symlink(directory.path(), directory / "link");

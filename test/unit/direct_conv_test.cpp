@@ -61,7 +61,9 @@ TEST_P(DirectConv, Oddities) {
       ++number;
       accepted += run(problem(conv_case(row), in, out, tail));
     }
-  if (all_accepted()) EXPECT_EQ(accepted, number);
+  if (all_accepted()) {
+    EXPECT_EQ(accepted, number);
+  }
   EXPECT_GT(accepted, 0);
 }
 
@@ -76,7 +78,9 @@ TEST_P(DirectConv, OneAndThreeSpatialAxes) {
   for (const ConvCase& shape : cases)
     for (DType type : kTypes) {
       const bool accepted = run(problem(shape, type, DType::f32, Tail::everything));
-      if (all_accepted()) EXPECT_TRUE(accepted);
+      if (all_accepted()) {
+        EXPECT_TRUE(accepted);
+      }
     }
 }
 
@@ -96,7 +100,9 @@ TEST_P(DirectConv, Borders) {
   for (const ConvCase& shape : cases)
     for (DType type : {DType::f32, DType::bf16}) {
       const bool accepted = run(problem(shape, type, type, Tail::bias_norm_relu));
-      if (all_accepted()) EXPECT_TRUE(accepted);
+      if (all_accepted()) {
+        EXPECT_TRUE(accepted);
+      }
     }
 }
 

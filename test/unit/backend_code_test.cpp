@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "backend/code_memory.hpp"
+#include "backend/elf_object.hpp"
+#include "backend/jit_symbols.hpp"
+#include "base/status.hpp"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+namespace fuseplan {
+namespace {
+
+// mov eax, 42; ret
+std::vector<cpu::Function> answer() {
+  std::vector<std::byte> code;
+  for (int value : {0xb8, 42, 0, 0, 0, 0xc3}) code.push_back(static_cast<std::byte>(value));
+  return {{"answer", code}};
+}
+
+int call(const CodeMemory& memory) {
+  return reinterpret_cast<int (*)()>(reinterpret_cast<std::uintptr_t>(memory.data()))();
+}
+
+std::string rights_of(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t first = 0, last = 0;
+    char rights[5] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &first, &last, rights) == 3 && wanted >= first &&
+        wanted < last)
+      return rights;
+  }
+  return "";
+}
+
+TEST(CodeMemory, RunsAndIsNeverWritable) {
+  const auto object = write_elf(answer());
+  const CodeMemory memory(read_elf(object).text);
+  EXPECT_EQ(call(memory), 42);
+  EXPECT_EQ(rights_of(memory.data()), "r-xp");
+}
+
+// A process that denies itself RW to RX still gets code, through a memory file.
+TEST(CodeMemory, WorksWhereMprotectIsDenied) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0) _exit(77);
+    try {
+      const auto object = write_elf(answer());
+      const CodeMemory memory(read_elf(object).text);
+      _exit(call(memory) == 42 && rights_of(memory.data()) == "r-xs" ? 0 : 1);
+    } catch (const Error&) {
+      _exit(2);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this Linux knows no PR_SET_MDWE (6.3)";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(JitSymbols, AreWrittenForPerf) {
+  const auto object = write_elf(answer());
+  const ElfCode elf = read_elf(object);
+  const CodeMemory memory(elf.text);
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  { const JitSymbols symbols({.perf = true, .gdb = true}, object, elf, memory.data()); }
+  std::string address, size, name;
+  std::ifstream(path) >> address >> size >> name;
+  unlink(path.c_str());
+  EXPECT_EQ(std::stoul(address, nullptr, 16), reinterpret_cast<std::uintptr_t>(memory.data()));
+  EXPECT_EQ(size, "6");
+  EXPECT_EQ(name, "fuseplan_answer");
+}
+
+TEST(Devices, AreNamedByText) {
+  EXPECT_EQ(find_device("cpu").backend->name(), "cpu");
+  EXPECT_EQ(find_device("").backend->name(), "cpu");
+  EXPECT_EQ(find_device("cpu:0").index, 0);
+  for (const char* text : {"cpu:1", "cpu:", "cpu:x", "cpu:-1", "gpu", "cuda:0", "hip:0", ":0"})
+    EXPECT_THROW(find_device(text), Error) << text;
+}
+
+}  // namespace
+}  // namespace fuseplan
