@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "kernels/cpu/direct/tile_emitter.hpp"
 
@@ -38,8 +39,8 @@ double conflict_factor(const DirectShape& shape, double pixels) {
   return pixels / static_cast<double>(places) > kWays ? kMissing : 1;
 }
 
-/// Cycles for one output row: a multiply-add or a load each, whichever there are more of, and what
-/// a tile costs besides: its call, its store, its share of the chain.
+/// Cost of one output row: a multiply-add or a load each, whichever there are more of, and what a
+/// tile costs besides: its call, its store, its share of the chain.
 double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
   const std::int64_t width = shape.conv.output.len[4];
   const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
@@ -49,7 +50,8 @@ double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
     const double products = pixels * static_cast<double>(vectors);
     const double loads = pixels + static_cast<double>(vectors);
     constexpr double kCall = 60, kStore = 4;
-    return std::max(products, loads) * conflict_factor(shape, pixels) *
+    constexpr double kInFlight = 8;  // two multiply-adds a cycle, four cycles each
+    return std::max({products, loads, kInFlight}) * conflict_factor(shape, pixels) *
                static_cast<double>(depth_of(shape)) +
            kCall + kStore * products;
   };
@@ -58,7 +60,7 @@ double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
          (static_cast<double>(full) * cost(size.vectors) + (tail > 0 ? cost(tail) : 0));
 }
 
-std::vector<TileSize> sizes_by_cost(const DirectShape& shape, Isa isa) {
+std::vector<TileSize> sizes_best_first(const DirectShape& shape, Isa isa) {
   const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
   std::vector<TileSize> sizes;
   const auto consider = [&](TileSize size) {
@@ -69,7 +71,13 @@ std::vector<TileSize> sizes_by_cost(const DirectShape& shape, Isa isa) {
   } else {
     std::ranges::for_each(kNarrowTiles, consider);
   }
-  std::ranges::stable_sort(sizes, {}, [&](TileSize size) { return row_cost(shape, isa, size); });
+  // What the model cannot tell apart is decided by the order of the table.
+  const auto cost = [&](TileSize size) { return row_cost(shape, isa, size); };
+  constexpr double kSame = 1.02;
+  const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
+  const auto first =
+      std::ranges::find_if(sizes, [&](TileSize size) { return cost(size) <= bound; });
+  std::rotate(sizes.begin(), first, first + 1);
   return sizes;
 }
 
@@ -89,7 +97,7 @@ std::int64_t chunk_of(const DirectShape& shape, Isa isa, int vectors) {
 
 std::vector<DirectConfig> tuning_space(const DirectShape& shape, Isa isa) {
   std::vector<DirectConfig> configs;
-  for (const TileSize size : sizes_by_cost(shape, isa))
+  for (const TileSize size : sizes_best_first(shape, isa))
     configs.push_back({size.pixels, size.vectors, block_of(shape),
                        chunk_of(shape, isa, size.vectors), stages(shape)});
   return configs;
