@@ -47,7 +47,11 @@ struct Definitions {
     return x * logistic(scale * (x + 0.044715 * (x * x * x)));
   }
   Term SILU() const { return x * logistic(x); }
-  Term MISH() const { return x * tanh(softrelu(x)); }
+  Term MISH() const {
+    // x tanh(log(1 + e^x)): the tanh is n / (n + 2) with n = e^x (e^x + 2), and 1 beyond 20.
+    const Term e = exp(min(20, x)), n = e * (e + 2);
+    return x * (n / (n + 2));
+  }
   Term HARDSWISH() const { return x * hard_sigmoid(x, a, b); }
   Term HARDSIGMOID() const { return hard_sigmoid(x, a, b); }
   Term SOFTPLUS() const { return softrelu(a * x) / a; }
