@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MIOpenDriver's CBAInfer command with its flags and defaults, so that published command lines run
 // unchanged: https://rocm.docs.amd.com/projects/MIOpen (driver documentation).
+#include <algorithm>
 #include <array>
 
 #include "driver/commands.hpp"
@@ -11,10 +12,10 @@ namespace {
 
 struct CbaFlags {
   MeasureOptions measure;
-  std::string layout = "NCHW";
+  std::string layout = "NCHW", pad_mode = "conv";
   std::int64_t n = 32, c = 3, h = 32, w = 32, k = 32, y = 3, x = 3, groups = 1;
   std::int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0, dilation_h = 1, dilation_w = 1;
-  int sequence = 0, mode = 3, norm_mode = 0, verify = 1, time = 0, wall = 0;
+  int sequence = 0, mode = 3, norm_mode = 0, verify = 1, time = 0, wall = 0, pad_value = 0;
   double alpha = 1, beta = 0, gamma = 1;
   bool json = false;
 };
@@ -31,6 +32,24 @@ constexpr std::array<Sequence, 7> kSequences = {{{true, true, true, true},      
                                                  {true, false, false, true},    // 5 ca
                                                  {true, true, false, false}}};  // 6 cb
 
+// "same": output lengths are input / stride, rounded up, the odd pixel of padding behind.
+void set_padding(OpSpec& conv, const CbaFlags& flags) {
+  conv.pad_lo = conv.pad_hi = {flags.pad_h, flags.pad_w};
+  if (flags.pad_mode == "conv") return;
+  conv.pad_lo = conv.pad_hi = {0, 0};
+  if (flags.pad_mode == "valid") return;
+  const Dims in = {flags.h, flags.w}, filter = {flags.y, flags.x};
+  const Dims stride = {flags.stride_h, flags.stride_w};
+  const Dims dilation = {flags.dilation_h, flags.dilation_w};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t out = (in[axis] + stride[axis] - 1) / stride[axis];
+    const std::int64_t reach = 1 + dilation[axis] * (filter[axis] - 1);
+    const std::int64_t pad = std::max<std::int64_t>(0, (out - 1) * stride[axis] + reach - in[axis]);
+    conv.pad_lo[axis] = pad / 2;
+    conv.pad_hi[axis] = pad - pad / 2;
+  }
+}
+
 ProblemSpec problem_of(const CbaFlags& flags, fuseplanDataType_t type) {
   const Sequence& sequence = kSequences[static_cast<std::size_t>(flags.sequence)];
   const bool channels_last = flags.layout == "NHWC";
@@ -40,7 +59,7 @@ ProblemSpec problem_of(const CbaFlags& flags, fuseplanDataType_t type) {
     OpSpec conv;
     conv.kind = OpKind::conv;
     conv.tensor = packed(type, {flags.k, flags.c / flags.groups, flags.y, flags.x}, channels_last);
-    conv.pad_lo = conv.pad_hi = {flags.pad_h, flags.pad_w};
+    set_padding(conv, flags);
     conv.stride = {flags.stride_h, flags.stride_w};
     conv.dilation = {flags.dilation_h, flags.dilation_w};
     conv.groups = flags.groups;
@@ -81,6 +100,10 @@ void add_flags(CLI::App& command, CbaFlags& f) {
     command.add_option(names, *value)->check(CLI::PositiveNumber)->capture_default_str();
   command.add_option("-p,--pad_h", f.pad_h)->check(CLI::NonNegativeNumber)->capture_default_str();
   command.add_option("-q,--pad_w", f.pad_w)->check(CLI::NonNegativeNumber)->capture_default_str();
+  command.add_option("-z,--pad_mode", f.pad_mode, "conv (as -p and -q say), same or valid")
+      ->check(CLI::IsMember({"conv", "same", "valid"}));
+  command.add_option("-r,--pad_val", f.pad_value, "padding is zeros; nothing else is accepted")
+      ->check(CLI::Range(0, 0));
   command.add_option("-m,--activMode", f.mode, "activation, by MIOpen's number")
       ->capture_default_str();
   command.add_option("-M,--batchnormMode", f.norm_mode, "0 per activation, 1 spatial")

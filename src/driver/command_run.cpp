@@ -17,7 +17,15 @@ struct RunFlags {
   bool json = false, no_verify = false, no_unfused = false, changing_weights = false;
 };
 
-void run(RunFlags& flags) {
+// Text says everything about its problem; what only shapes a list must not be ignored beside it.
+void refuse_list_flags(const CLI::App& command, const RunFlags& flags) {
+  if (!flags.list.empty()) return;
+  for (const char* name : {"--layout", "--dtype", "--chain", "--batch"})
+    if (command.get_option(name)->count() > 0) throw CLI::RequiresError(name, "--list");
+}
+
+void run(const CLI::App& command, RunFlags& flags) {
+  refuse_list_flags(command, flags);
   flags.measure.verify = !flags.no_verify;
   flags.measure.unfused = !flags.no_unfused;
   flags.measure.constant_weights = !flags.changing_weights;
@@ -82,7 +90,7 @@ void add_run(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-i,--iterations", flags->measure.iterations,
                       "exact number of timed executions instead");
-  command->callback([flags] { run(*flags); });
+  command->callback([command, flags] { run(*command, *flags); });
 }
 
 }  // namespace fuseplan::driver

@@ -104,6 +104,11 @@ class Driver(unittest.TestCase):
                                        "1", "-q", "1", "-u", "2", "-v", "1", "-M", "1", "-m", "3",
                                        "-t", "1", "-V", "1", "-i", "3", "--in_layout", layout)
                 self.assertTrue(report["verified"], report)
+        report = self.run_json("CBAInfer", "-H", "7", "-W", "8", "-u", "2", "-v", "2", "-z", "same",
+                               "-i", "1", "-M", "1")
+        self.assertTrue(report["problem"].startswith("f32:32x3x7x8"))
+        self.assertIn("pad_hi=1x1", report["problem"])
+        self.assertTrue(report["verified"])
         report = self.run_json("CBAInferfp16", "-c", "8", "-g", "4", "-k", "12", "-l", "2", "-j",
                                "2", "-m", "8", "-A", "0.3", "-i", "2")
         self.assertIn("groups=4", report["problem"])
@@ -137,6 +142,8 @@ class Driver(unittest.TestCase):
     def test_mistakes(self):
         self.run_driver("run", status=2)
         self.run_driver("run", CONV, "--layout", "chwn", status=2)
+        self.run_driver("run", CONV, "--layout", "nhwc", status=2)
+        self.run_driver("CBAInfer", "-r", "1", status=2)
         self.run_driver("nonsense", status=2)
         self.run_driver("run", "f32:1x8x8x8:nchw;activation(reul)", status=1)
         self.run_driver("run", CONV, "--device", "cuda:0", status=1)
