@@ -108,7 +108,9 @@ void DepthwisePlan::plan_channels() {
 void DepthwisePlan::plan_columns() {
   const std::int64_t columns = g.output.len[4], rows_out = g.output.len[3];
   const int vectors = static_cast<int>(round_up(columns, lanes()) / lanes());
-  const int most_sums = isa == Isa::avx512 ? 24 : 12;
+  const std::int64_t weights_of_depth = g.filter[1] * g.filter[2];
+  shares_rows = isa == Isa::avx512 && weights_of_depth <= 12;
+  const std::int64_t most_sums = isa == Isa::avx2 ? 12 : shares_rows ? 30 - weights_of_depth : 24;
   tile_vectors = vectors <= 4 ? vectors : balanced_columns(vectors, 4);
   for (int count = 8; count >= 1; --count)
     if (count == 1 || (count * tile_vectors <= most_sums && count <= rows_out &&

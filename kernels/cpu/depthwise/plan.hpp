@@ -31,7 +31,9 @@ struct DepthwisePlan {
   std::int64_t chunk = 0;            ///< most channels per call; lanes per column of the sums
 
   // Columns in lanes.
-  int tile_vectors = 0;          ///< vectors of columns per tile
+  int tile_vectors = 0;  ///< vectors of columns per tile
+  /// Tiles of several rows hold all weights and load an input row once for all its output rows.
+  bool shares_rows = false;
   std::vector<int> tile_rows;    ///< output rows per tile, descending to 1
   bool staged = false;           ///< input rows are copied to f32, zero padded, phase by phase
   std::int64_t phase_pitch = 0;  ///< floats of one phase of a staged row
