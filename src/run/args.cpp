@@ -43,11 +43,11 @@ std::shared_ptr<const void> Args::reuse(const std::string& format, const void* r
   return nullptr;
 }
 
-std::shared_ptr<const void> Args::prepared_weights(const Executable& executable, const void* raw,
+std::shared_ptr<const void> Args::prepared_weights(const Executable& executable,
+                                                   const std::string& format, const void* raw,
                                                    std::size_t raw_bytes, const Parallel& parallel,
                                                    const Allocator& allocator) {
   if (executable.prepared_bytes() == 0) return nullptr;
-  const std::string format = executable.weight_format();
   const std::lock_guard lock(mutex_);
   if (constant_weights_)
     if (auto found = reuse(format, raw, raw_bytes, nullptr)) return found;

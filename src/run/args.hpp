@@ -46,8 +46,10 @@ class Args {
   void set_constant_weights(bool on) { constant_weights_ = on; }
 
   /// `raw` in the executable's prepared form, made now or reused if neither the pointer nor the
-  /// contents changed. Keeps the last kPrepared forms. The result lives as long as it is held.
-  std::shared_ptr<const void> prepared_weights(const Executable& executable, const void* raw,
+  /// contents changed. `format` names what is read and what is made of it: equal formats share.
+  /// Keeps the last kPrepared forms. The result lives as long as it is held.
+  std::shared_ptr<const void> prepared_weights(const Executable& executable,
+                                               const std::string& format, const void* raw,
                                                std::size_t raw_bytes, const Parallel& parallel,
                                                const Allocator& allocator);
 

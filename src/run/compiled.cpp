@@ -117,9 +117,9 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
   const void* raw = resolved.weights();
   std::shared_ptr<const void> weights;
   if (raw != nullptr)
-    weights =
-        args.prepared_weights(*variant.executable, raw, variant.problem.conv()->weights.bytes(),
-                              handle.parallel(), handle.allocator());
+    weights = args.prepared_weights(*variant.executable, variant.weight_format, raw,
+                                    variant.problem.conv()->weights.bytes(), handle.parallel(),
+                                    handle.allocator());
   const Launch launch{input,
                       output,
                       weights.get(),

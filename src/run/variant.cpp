@@ -48,6 +48,8 @@ void build_with(const CompileContext& context, const Solver& solver, Variant& va
   variant.executable =
       context.backend->load(kernel, row.blob, context.device, context.options.jit_profile);
   variant.binary = std::move(row.blob);
+  if (const ConvOp* conv = variant.problem.conv())
+    variant.weight_format = to_text(conv->weights) + " " + variant.executable->weight_format();
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
   const auto start = std::chrono::steady_clock::now();
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant = std::make_unique<Variant>(
-      Variant{std::move(problem), std::move(chain), nullptr, {}, {}, nullptr});
+      Variant{std::move(problem), std::move(chain), nullptr, {}, {}, nullptr, {}});
   Selection selection =
       select_solvers({variant->problem, variant->chain, context.traits}, context.filter);
   for (const Solver* solver : selection.accepted) {

@@ -28,8 +28,9 @@ struct Variant {
   std::string config;
   Binary binary;
   std::shared_ptr<const Executable> executable;
-  bool from_cache = false;  ///< the code came from memory or the database, not the compiler
-  double compile_us = 0;    ///< selection, lookup or code generation, and loading
+  std::string weight_format;  ///< the weights' tensor and what the executable makes of it
+  bool from_cache = false;    ///< the code came from memory or the database, not the compiler
+  double compile_us = 0;      ///< selection, lookup or code generation, and loading
 };
 
 /// Lowers, selects, fetches or compiles, and loads. A solver that fails after it accepted is noted

@@ -125,6 +125,35 @@ TEST(Execution, TakesOtherSizesOfADynamicPlan) {
     for (const char* layout : {"nchw", "nhwc"}) expect_dynamic_right(level, layout);
 }
 
+// The same bytes mean other weights to another plan, and one args object may serve both.
+TEST(Execution, KeepsWeightsOfDifferentTensorsApart) {
+  const char* const kForms[] = {
+      "f32:1x32x6x6:nchw;conv(f32:16x32x1x1)",    "f32:1x16x6x6:nchw;conv(f32:32x16x1x1)",
+      "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nchw)", "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nhwc)",
+      "f32:1x4x6x6:nchw;conv(f32:16x4x2x4:nhwc)", "f32:1x64x6x6:nchw;conv(f32:16x32x1x1,groups=2)"};
+  for (const std::string& level : kLevels) {
+    const Handle handle = handle_at(level);
+    const auto args = driver::make<driver::Args>(fuseplanCreateOperatorArgs);
+    driver::check(fuseplanSetArgsFlags(args.get(), fuseplanArgsConstantWeights));
+    std::vector<float> weights(512);
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 37) - 18;
+    for (int round = 0; round < 2; ++round)
+      for (const char* form : kForms) {
+        Case c(driver::parse_problem(form));
+        c.compile(handle.get());
+        std::memcpy(c.parameter(0).data(), weights.data(), weights.size() * sizeof(float));
+        fuseplanOp_t conv = nullptr;
+        driver::check(fuseplanPlanGetOp(c.plan(), 0, &conv));
+        if (round == 0)
+          driver::check(
+              fuseplanSetOpArgsConvForward(args.get(), conv, nullptr, nullptr, weights.data()));
+        driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
+                                          c.output_desc(), c.output().data(), args.get()));
+        EXPECT_TRUE(c.compare().ok()) << form << " at " << level << c.compare().describe();
+      }
+  }
+}
+
 TEST(Execution, RefusesOtherSizesOfAFixedPlan) {
   const Handle handle = handle_at("avx512");
   Case fixed(driver::parse_problem("f32:2x8x6x6:nchw;activation(relu)"));
