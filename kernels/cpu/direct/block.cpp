@@ -25,11 +25,11 @@ Axis axis_of(const ConvGeometry& conv, std::size_t axis, std::int64_t output, st
 
 class Stager {
  public:
-  Stager(const DirectPlan& plan, const BlockOps& ops, const void* input, const Block& block,
+  Stager(const DirectPlan& plan, const Moves& moves, const void* input, const Block& block,
          float* scratch)
       : plan_(plan),
         view_(plan.shape.conv.input),
-        ops_(ops),
+        moves_(moves),
         bytes_(static_cast<std::int64_t>(size_of(plan.shape.input))),
         scratch_(scratch),
         columns_(axis_of(plan.shape.conv, 2, block.column, plan.stage.columns)) {
@@ -59,13 +59,13 @@ class Stager {
     const std::int64_t from_step = by_pixel ? column_step : view_.stride[1];
     const std::int64_t to_step = by_pixel ? plan_.stage.column_stride : plan_.stage.channel_stride;
     for (std::int64_t line = 0; line < lines; ++line)
-      ops_.widen(input_ + (from + line * from_step) * bytes_, stride,
-                 scratch_ + to + line * to_step, length);
+      moves_.widen(input_ + (from + line * from_step) * bytes_, stride,
+                   scratch_ + to + line * to_step, length);
   }
 
   const DirectPlan& plan_;
   const View& view_;
-  const BlockOps& ops_;
+  const Moves& moves_;
   std::int64_t bytes_;
   float* scratch_;
   Axis columns_;
@@ -84,9 +84,9 @@ InputMap InputMap::of_tensor(const DirectPlan& plan, const void* input, const Bl
                           offset * static_cast<std::int64_t>(sizeof(float))};
 }
 
-InputMap InputMap::of_stage(const DirectPlan& plan, const BlockOps& ops, const void* input,
+InputMap InputMap::of_stage(const DirectPlan& plan, const Moves& moves, const void* input,
                             const Block& block, float* scratch) {
-  Stager(plan, ops, input, block, scratch);
+  Stager(plan, moves, input, block, scratch);
   const auto& step = plan.steps.output;
   return {plan.steps, reinterpret_cast<std::int64_t>(scratch) - block.plane * step[0] -
                           block.row * step[1] - block.column * step[2]};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/cpu/direct/blocks.hpp"
+#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/direct/plan.hpp"
 
 namespace fuseplan::cpu {
@@ -23,7 +23,7 @@ class InputMap {
   /// Reads the plan's input tensor where it lies.
   static InputMap of_tensor(const DirectPlan& plan, const void* input, const Block& block);
   /// Copies what `block` needs to `scratch` (plan.stage.elements() floats) and reads it there.
-  static InputMap of_stage(const DirectPlan& plan, const BlockOps& ops, const void* input,
+  static InputMap of_stage(const DirectPlan& plan, const Moves& moves, const void* input,
                            const Block& block, float* scratch);
 
   const float* at(const std::array<std::int64_t, 3>& output, const std::array<std::int64_t, 3>& tap,

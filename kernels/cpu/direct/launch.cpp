@@ -33,13 +33,13 @@ class Walk {
       : launch_(launch),
         plan_(launch.plan),
         conv_(plan_.shape.conv),
-        ops_(block_ops(plan_.shape.input, plan_.isa)) {
+        moves_(moves_for(plan_.shape.input, plan_.isa)) {
     const std::int64_t pixels =
-        plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + ops_.lanes : kStripPixels;
-    sums_ = scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.group_lanes));
+        plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + moves_.lanes : kStripPixels;
+    sums_ = scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.tile_lanes));
     if (!plan_.shape.lanes_are_channels)
       turned_ =
-          scratch_.take_array<float>(static_cast<std::size_t>(kStripPixels * plan_.group_lanes));
+          scratch_.take_array<float>(static_cast<std::size_t>(kStripPixels * plan_.tile_lanes));
     if (plan_.staged)
       stage_ = scratch_.take_array<float>(static_cast<std::size_t>(plan_.stage.elements()));
     elements_.resize(plan_.shape.elements.size());
@@ -52,7 +52,7 @@ class Walk {
     if (!(block == block_)) {
       block_ = block;
       input_ = plan_.staged
-                   ? InputMap::of_stage(plan_, ops_, launch_.arguments.input, block, stage_)
+                   ? InputMap::of_stage(plan_, moves_, launch_.arguments.input, block, stage_)
                    : InputMap::of_tensor(plan_, launch_.arguments.input, block);
     }
     channel_tile_ = channel_tile;
@@ -111,7 +111,7 @@ class Walk {
 
   // Applies the chain to a strip's sums and stores it.
   void finish(std::int64_t row, const Strip& strip, const float* sums) {
-    const std::int64_t within = channel_tile_ * plan_.group_lanes;
+    const std::int64_t within = channel_tile_ * plan_.tile_lanes;
     const std::int64_t channels = std::min(width_, conv_.group_outputs - within);
     const std::int64_t channel = block_.group * conv_.group_outputs + within;
     const auto offset = [&](const View& view, DType dtype) {
@@ -139,7 +139,7 @@ class Walk {
       call.rows = strip.width;
       call.lanes = channels;
     } else {
-      turn(sums, strip.width);
+      moves_.turn(sums, width_, strip.width, width_, turned_, kStripPixels);
       call.input = turned_;
       call.input_step = kStripPixels * kFloat;
       call.channel_step = kFloat;
@@ -149,24 +149,10 @@ class Walk {
     launch_.rows(&call);
   }
 
-  // [pixel][channel] to [channel][pixel].
-  void turn(const float* sums, std::int64_t pixels) const {
-    const float* rows[16];
-    float* columns[16];
-    for (std::int64_t pixel = 0; pixel < pixels; pixel += ops_.lanes)
-      for (std::int64_t channel = 0; channel < width_; channel += ops_.lanes) {
-        for (int i = 0; i < ops_.lanes; ++i) {
-          rows[i] = sums + (pixel + i) * width_ + channel;
-          columns[i] = turned_ + (channel + i) * kStripPixels + pixel;
-        }
-        ops_.transpose(rows, columns);
-      }
-  }
-
   const Launch& launch_;
   const DirectPlan& plan_;
   const ConvGeometry& conv_;
-  BlockOps ops_;
+  Moves moves_;
   Scratch scratch_;
   float *sums_ = nullptr, *turned_ = nullptr, *stage_ = nullptr;
   SmallVector<const void*, 4> elements_;

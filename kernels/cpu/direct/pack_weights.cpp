@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/memory.hpp"
-#include "kernels/cpu/direct/blocks.hpp"
+#include "kernels/cpu/direct/moves.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -60,15 +60,15 @@ class VectorPacker {
         places_(places),
         raw_(static_cast<const std::byte*>(raw)),
         bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
-        ops_(block_ops(plan.shape.weights, plan.isa)) {}
+        moves_(moves_for(plan.shape.weights, plan.isa)) {}
 
   /// Output channels [channel, channel + count) into the lanes at `output`, whose vectors are
   /// `step` floats apart. The other lanes become zero.
   void pack(std::int64_t channel, std::int64_t count, float* output, std::int64_t step) const {
-    const auto lanes = static_cast<std::size_t>(ops_.lanes);
+    const auto lanes = static_cast<std::size_t>(moves_.lanes);
     for (std::size_t e = 0; e < places_.size();) {
       const bool run = e + lanes <= places_.size() &&
-                       places_[e + lanes - 1].source == places_[e].source + ops_.lanes - 1;
+                       places_[e + lanes - 1].source == places_[e].source + moves_.lanes - 1;
       if (run) {
         square(e, channel, count, output, step);
         e += lanes;
@@ -89,7 +89,7 @@ class VectorPacker {
     alignas(64) float widened[16][16];
     const float* rows[16];
     float* columns[16];
-    for (int i = 0; i < ops_.lanes; ++i) {
+    for (int i = 0; i < moves_.lanes; ++i) {
       columns[i] = output + places_[e + static_cast<std::size_t>(i)].vector * step;
       rows[i] = kZeros;
       if (i >= count) continue;
@@ -97,27 +97,27 @@ class VectorPacker {
       if (plan_.shape.weights == DType::f32) {
         rows[i] = static_cast<const float*>(row);
       } else {
-        ops_.widen(row, 1, widened[i], ops_.lanes);
+        moves_.widen(row, 1, widened[i], moves_.lanes);
         rows[i] = widened[i];
       }
     }
-    ops_.transpose(rows, columns);
+    moves_.transpose(rows, columns);
   }
 
   void single(const Place& place, std::int64_t channel, std::int64_t count, float* output,
               std::int64_t step) const {
     float* lanes = output + place.vector * step;
-    std::fill_n(lanes, ops_.lanes, 0.0F);
+    std::fill_n(lanes, moves_.lanes, 0.0F);
     if (count > 0)
-      ops_.widen(source(channel, place), plan_.shape.conv.weight_stride[0], lanes,
-                 std::min<std::int64_t>(count, ops_.lanes));
+      moves_.widen(source(channel, place), plan_.shape.conv.weight_stride[0], lanes,
+                   std::min<std::int64_t>(count, moves_.lanes));
   }
 
   const DirectPlan& plan_;
   std::span<const Place> places_;
   const std::byte* raw_;
   std::int64_t bytes_;
-  BlockOps ops_;
+  Moves moves_;
 };
 
 }  // namespace

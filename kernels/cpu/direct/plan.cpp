@@ -66,7 +66,7 @@ InputSteps staged_steps(const ConvGeometry& conv, const StagedBlock& stage) {
 void cut_channels(DirectPlan& plan) {
   const ConvGeometry& conv = plan.shape.conv;
   const std::int64_t vectors = ceil_div(conv.group_outputs, plan.lanes());
-  plan.group_lanes = static_cast<std::int64_t>(plan.config.vectors) * plan.lanes();
+  plan.tile_lanes = static_cast<std::int64_t>(plan.config.vectors) * plan.lanes();
   plan.tiles_of_channels = ceil_div(vectors, plan.config.vectors);
   plan.tail_vectors =
       static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.config.vectors);
@@ -120,7 +120,7 @@ int DirectPlan::vectors_of(std::int64_t channel_tile) const {
 
 std::int64_t DirectPlan::weight_offset(std::int64_t channel_tile) const {
   const std::int64_t depth = shape.conv.group_inputs * shape.taps();
-  if (channel_tile < tiles_of_channels) return channel_tile * group_lanes * depth;
+  if (channel_tile < tiles_of_channels) return channel_tile * tile_lanes * depth;
   return ((tiles_of_channels - 1) * config.vectors + tail_vectors) * lanes() * depth;
 }
 

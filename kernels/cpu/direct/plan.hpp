@@ -34,7 +34,7 @@ struct DirectPlan {
   DirectConfig config;
   DirectShape shape;
 
-  std::int64_t group_lanes = 0;  ///< output channels of a tile: vectors * lanes
+  std::int64_t tile_lanes = 0;  ///< output channels of a tile: vectors * lanes
   std::int64_t tiles_of_channels = 0;
   int tail_vectors = 0;  ///< of the last tile of channels; equals config.vectors if it is full
   std::int64_t chunk = 0, chunks = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/direct/blocks.hpp"
+#include "kernels/cpu/direct/moves.hpp"
 
 #include "base/half.hpp"
 
@@ -33,10 +33,26 @@ void widen_plain(const void* input, std::int64_t stride, float* output, std::int
   widen_strided(static_cast<const T*>(input), stride, output, count);
 }
 
-template <int kLanes>
-void transpose_plain(const float* const* rows, float* const* columns) {
-  for (int j = 0; j < kLanes; ++j)
-    for (int i = 0; i < kLanes; ++i) columns[j][i] = rows[i][j];
+/// Where the lines of a square lie: anywhere, or evenly spaced.
+template <typename T>
+struct Listed {
+  T* const* lines;
+  T* operator()(int i) const { return lines[i]; }
+};
+template <typename T>
+struct Spaced {
+  T* first;
+  std::int64_t step;
+  T* operator()(int i) const { return first + i * step; }
+};
+
+void transpose_plain(const float* const* rows, float* const* columns) { *columns[0] = *rows[0]; }
+
+void turn_plain(const float* input, std::int64_t input_step, std::int64_t rows,
+                std::int64_t columns, float* output, std::int64_t output_step) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c)
+      output[c * output_step + r] = input[r * input_step + c];
 }
 
 #if defined(__x86_64__)
@@ -45,46 +61,70 @@ void transpose_plain(const float* const* rows, float* const* columns) {
 
 // Lane m of register i is a quarter of row 4 m + i, so that a 4 x 4 transpose inside the lanes
 // leaves whole columns.
-FUSEPLAN_AVX512 void transpose_avx512(const float* const* rows, float* const* columns) {
+template <typename Rows, typename Columns>
+FUSEPLAN_AVX512 inline void square_avx512(const Rows& rows, const Columns& columns) {
 #pragma GCC unroll 4
   for (int j = 0; j < 16; j += 4) {
     __m512 r[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows[i] + j));
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 4] + j), 1);
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 8] + j), 2);
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 12] + j), 3);
+      r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows(i) + j));
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 4) + j), 1);
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 8) + j), 2);
+      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 12) + j), 3);
     }
     const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
     const __m512d b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
     const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
     const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
-    _mm512_storeu_ps(columns[j], _mm512_castpd_ps(_mm512_unpacklo_pd(a, b)));
-    _mm512_storeu_ps(columns[j + 1], _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
-    _mm512_storeu_ps(columns[j + 2], _mm512_castpd_ps(_mm512_unpacklo_pd(c, d)));
-    _mm512_storeu_ps(columns[j + 3], _mm512_castpd_ps(_mm512_unpackhi_pd(c, d)));
+    _mm512_storeu_ps(columns(j), _mm512_castpd_ps(_mm512_unpacklo_pd(a, b)));
+    _mm512_storeu_ps(columns(j + 1), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    _mm512_storeu_ps(columns(j + 2), _mm512_castpd_ps(_mm512_unpacklo_pd(c, d)));
+    _mm512_storeu_ps(columns(j + 3), _mm512_castpd_ps(_mm512_unpackhi_pd(c, d)));
   }
 }
 
-FUSEPLAN_AVX2 void transpose_avx2(const float* const* rows, float* const* columns) {
+template <typename Rows, typename Columns>
+FUSEPLAN_AVX2 inline void square_avx2(const Rows& rows, const Columns& columns) {
 #pragma GCC unroll 2
   for (int j = 0; j < 8; j += 4) {
     __m256 r[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      r[i] = _mm256_castps128_ps256(_mm_loadu_ps(rows[i] + j));
-      r[i] = _mm256_insertf128_ps(r[i], _mm_loadu_ps(rows[i + 4] + j), 1);
+      r[i] = _mm256_castps128_ps256(_mm_loadu_ps(rows(i) + j));
+      r[i] = _mm256_insertf128_ps(r[i], _mm_loadu_ps(rows(i + 4) + j), 1);
     }
     const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1]));
     const __m256d b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
     const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1]));
     const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
-    _mm256_storeu_ps(columns[j], _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
-    _mm256_storeu_ps(columns[j + 1], _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
-    _mm256_storeu_ps(columns[j + 2], _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
-    _mm256_storeu_ps(columns[j + 3], _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
+    _mm256_storeu_ps(columns(j), _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
+    _mm256_storeu_ps(columns(j + 1), _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+    _mm256_storeu_ps(columns(j + 2), _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
+    _mm256_storeu_ps(columns(j + 3), _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
   }
+}
+
+FUSEPLAN_AVX512 void transpose_avx512(const float* const* rows, float* const* columns) {
+  square_avx512(Listed<const float>{rows}, Listed<float>{columns});
+}
+FUSEPLAN_AVX2 void transpose_avx2(const float* const* rows, float* const* columns) {
+  square_avx2(Listed<const float>{rows}, Listed<float>{columns});
+}
+
+FUSEPLAN_AVX512 void turn_avx512(const float* input, std::int64_t input_step, std::int64_t rows,
+                                 std::int64_t columns, float* output, std::int64_t output_step) {
+  for (std::int64_t r = 0; r < rows; r += 16)
+    for (std::int64_t c = 0; c < columns; c += 16)
+      square_avx512(Spaced<const float>{input + r * input_step + c, input_step},
+                    Spaced<float>{output + c * output_step + r, output_step});
+}
+FUSEPLAN_AVX2 void turn_avx2(const float* input, std::int64_t input_step, std::int64_t rows,
+                             std::int64_t columns, float* output, std::int64_t output_step) {
+  for (std::int64_t r = 0; r < rows; r += 8)
+    for (std::int64_t c = 0; c < columns; c += 8)
+      square_avx2(Spaced<const float>{input + r * input_step + c, input_step},
+                  Spaced<float>{output + c * output_step + r, output_step});
 }
 
 FUSEPLAN_AVX2 __m256 load8(const float* input) { return _mm256_loadu_ps(input); }
@@ -148,20 +188,20 @@ FUSEPLAN_AVX512 void widen_avx512(const void* from, std::int64_t stride, float* 
 #endif
 
 template <typename T>
-BlockOps ops_of(Isa isa) {
+Moves moves_of(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return {transpose_avx512, widen_avx512<T>, 16};
-  if (isa == Isa::avx2) return {transpose_avx2, widen_avx2<T>, 8};
+  if (isa == Isa::avx512) return {transpose_avx512, turn_avx512, widen_avx512<T>, 16};
+  if (isa == Isa::avx2) return {transpose_avx2, turn_avx2, widen_avx2<T>, 8};
 #endif
-  return {transpose_plain<1>, widen_plain<T>, lanes_of(isa)};
+  return {transpose_plain, turn_plain, widen_plain<T>, lanes_of(isa)};
 }
 
 }  // namespace
 
-BlockOps block_ops(DType dtype, Isa isa) {
-  if (dtype == DType::f16) return ops_of<F16>(isa);
-  if (dtype == DType::bf16) return ops_of<Bf16>(isa);
-  return ops_of<float>(isa);
+Moves moves_for(DType dtype, Isa isa) {
+  if (dtype == DType::f16) return moves_of<F16>(isa);
+  if (dtype == DType::bf16) return moves_of<Bf16>(isa);
+  return moves_of<float>(isa);
 }
 
 }  // namespace fuseplan::cpu
