@@ -42,10 +42,10 @@ class GuardedBuffer {
 
 /// Rows of lanes with gaps between the rows, filled with small integers, which every type holds.
 struct RowsTensor {
-  RowsTensor(DType type, std::int64_t rows, std::int64_t lanes, Random& random)
+  RowsTensor(DType type, std::int64_t rows, std::int64_t lanes, bool gaps, Random& random)
       : dtype(type),
         size(static_cast<std::int64_t>(fuseplan::size_of(type))),
-        step((lanes + random.between(0, 5)) * size),
+        step((lanes + (gaps ? random.between(0, 5) : 0)) * size),
         buffer(static_cast<std::size_t>((rows - 1) * step + lanes * size),
                random.between(0, 1) != 0) {
     for (std::int64_t r = 0; r < rows; ++r)
@@ -170,17 +170,24 @@ void run_random_rows(cpu::Isa isa, Random& random, const Size& size) {
     spec.elements.push_back({any_dtype(random), random.between(0, 2) != 0});
   const std::int64_t rows = random.between(1, size.max_rows),
                      lanes = random.between(1, size.max_lanes);
-  RowsTensor input(spec.input, rows, lanes, random), output(spec.output, rows, lanes, random);
+  spec.touching = lanes >= 16 && random.between(0, 1) != 0;
+  const bool gaps = !spec.touching;
+  RowsTensor input(spec.input, rows, lanes, gaps, random),
+      output(spec.output, rows, lanes, gaps, random);
   std::vector<std::unique_ptr<RowsTensor>> elements;
   std::vector<const void*> element_data;
   std::vector<std::int64_t> element_steps;
   for (const auto& element : spec.elements) {
-    elements.push_back(
-        std::make_unique<RowsTensor>(element.dtype, rows, element.per_lane ? lanes : 1, random));
+    elements.push_back(std::make_unique<RowsTensor>(
+        element.dtype, rows, element.per_lane ? lanes : 1, gaps || !element.per_lane, random));
     element_data.push_back(elements.back()->buffer.data());
     element_steps.push_back(elements.back()->step);
   }
-  RowsTensor channels(DType::f32, kChannels, spec.lanes_are_channels ? lanes : rows, random);
+  const bool continued = spec.touching && spec.lanes_are_channels;
+  RowsTensor channels(DType::f32, kChannels,
+                      spec.lanes_are_channels ? lanes + (continued ? 16 : 0) : rows, true, random);
+  for (int i = 0; continued && i < 16; ++i)
+    for (int c = 0; c < kChannels; ++c) channels.set(c, lanes + i, channels.get(c, i));
   const float uniforms[kScalars] = {2, -5};
 
   // Expected contents of the output's memory, gaps included.

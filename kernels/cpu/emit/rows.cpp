@@ -32,7 +32,7 @@ class RowsEmitter {
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
-    Xbyak::Label row, main, partial, head, done;
+    Xbyak::Label row, main, head, spanning, done, next;
     c.enter();
     rows_ = c.reserve_words(2);
     lanes_ = rows_ + 1;
@@ -40,9 +40,9 @@ class RowsEmitter {
     hoist_constants();
     copy_word(rows_, offsetof(RowsCall, rows));
     copy_word(lanes_, offsetof(RowsCall, lanes));
+    c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
     c.L(row);
     leaves_.start_row();
-    c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
     align_output(main, head);
     c.L(main);
     if (unroll_ > 1) whole_vectors(unroll_);
@@ -50,6 +50,10 @@ class RowsEmitter {
     c.mov(RowsLeaves::count(), c.stack_word(lanes_));
     c.sub(RowsLeaves::count(), RowsLeaves::lane());
     c.jz(done);
+    if (spec_.touching) {
+      c.cmp(c.stack_word(rows_), 1);
+      c.jne(spanning);
+    }
     c.L(head);
     leaves_.storage().begin_partial(RowsLeaves::count());
     vector(0, true);
@@ -57,11 +61,18 @@ class RowsEmitter {
     c.cmp(RowsLeaves::lane(), c.stack_word(lanes_));
     c.jb(main);
     c.L(done);
+    c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
+    c.L(next);
     leaves_.next_row();
     c.dec(c.stack_word(rows_));
     c.jnz(row);
     if (spec_.streaming) c.sfence();
     c.leave();
+    if (spec_.touching) {
+      c.L(spanning);
+      spanning_vector();
+      c.jmp(next);
+    }
     leaves_.storage().emit_tables();
     return c.finish();
   }
@@ -82,9 +93,19 @@ class RowsEmitter {
     trial.leaves_.storage().begin_partial(RowsLeaves::count());
     trial.vector(0, false);
     trial.vector(0, true);
+    if (spec_.touching) trial.leaves_.blend_next_row();
     const std::size_t needed = before - trial.code_.vectors().lowest();
     for (const std::uint32_t value : trial.code_.used_constants())
       if (code_.vectors().free() > needed) code_.hoist(value);
+  }
+
+  /// The last count() lanes of a row and the first of the next, which starts behind them.
+  void spanning_vector() {
+    leaves_.storage().begin_partial(RowsLeaves::count());
+    leaves_.blend_next_row();
+    vector(0, false);
+    code_.mov(RowsLeaves::lane(), code_.lanes());
+    code_.sub(RowsLeaves::lane(), RowsLeaves::count());
   }
 
   /// Starts with a partial vector if the row's output does not lie at a multiple of a stored
@@ -94,11 +115,11 @@ class RowsEmitter {
     VectorCode& c = code_;
     const Xbyak::Reg64 count = RowsLeaves::count();
     const int element = static_cast<int>(size_of(spec_.output));
-    if (!spec_.streaming) {
+    if (!spec_.streaming && !spec_.touching) {
       c.cmp(c.stack_word(lanes_), kLongRow * c.lanes());
       c.jb(main);
     }
-    c.mov(count, leaves_.output_pointer());
+    c.lea(count, c.ptr[leaves_.output_pointer() + RowsLeaves::lane() * element]);
     c.neg(count);
     c.and_(count, c.lanes() * element - 1);
     c.shr(count, element == 4 ? 2 : 1);

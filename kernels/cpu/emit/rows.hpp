@@ -23,6 +23,11 @@ struct RowsSpec {
     bool per_lane = true;  ///< contiguous along lanes; otherwise one value per row
   };
   std::vector<Element> elements;  ///< by SplitChain::elements index
+  /// Rows follow one another without a gap in every tensor that has lanes, and hold at least 16 of
+  /// them: vectors may then span two rows, and only the first and last of a call are partial.
+  /// Channel values along lanes continue for 16 lanes behind the row's last with those of the next
+  /// row.
+  bool touching = false;
   /// Stores that bypass the caches, for outputs larger than them. Any alignment is right, lanes of
   /// a row before the first aligned address are stored one by one.
   bool streaming = false;

@@ -151,7 +151,27 @@ void RowsLeaves::fill(const Kept& kept) {
 
 void RowsLeaves::start_row() {
   for (const Kept& kept : kept_)
-    if (kept.leaf.leaf == Leaf::channel || kept.leaf.leaf == Leaf::element) fill(kept);
+    if (is_along_row(kept)) fill(kept);
+}
+
+void RowsLeaves::blend_next_row() {
+  for (const Kept& kept : kept_) {
+    if (!is_along_row(kept)) continue;
+    const Stream& stream = streams_[stream_of(kept.leaf.leaf, kept.leaf.index)];
+    const Xbyak::Reg64 row = pointer(stream);
+    if (row != rax) code_.mov(rax, row);
+    code_.add(rax, code_.stack_word(stream.words + 1));
+    Temp next(code_);
+    storage_.broadcast(next, stream.dtype == DType::f32 ? ptr[rax] : word[rax], stream.dtype);
+    if (kept.reg) {
+      storage_.replace_rest(*kept.reg, next);
+    } else {
+      Temp current(code_);
+      code_.vmovups(current, code_.slot(kept.slot));
+      storage_.replace_rest(current, next);
+      code_.vmovups(code_.slot(kept.slot), current);
+    }
+  }
 }
 
 void RowsLeaves::next_row() {

@@ -24,6 +24,8 @@ class RowsLeaves : public LeafSource {
   void start(Rows rows);  ///< reads the call; for one row without the steps between rows
   void start_row();       ///< readies what is constant along the row
   void next_row();        ///< advances the streams
+  /// In a partial vector: the lanes behind it get what is constant along the next row.
+  void blend_next_row();
 
   /// Vector `number` behind the current lane is computed next; `partial`: its first count() lanes.
   void select(int number, bool partial);
@@ -55,6 +57,9 @@ class RowsLeaves : public LeafSource {
   void read_pointer(const Stream& stream);
   void read_step(const Stream& stream);
   void fill(const Kept& kept);
+  static bool is_along_row(const Kept& kept) {
+    return kept.leaf.leaf == Leaf::channel || kept.leaf.leaf == Leaf::element;
+  }
   std::size_t stream_of(Leaf leaf, int index) const;
   Xbyak::Reg64 pointer(const Stream& stream);
   Xbyak::Address address(std::size_t stream);

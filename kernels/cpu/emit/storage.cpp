@@ -133,6 +133,13 @@ void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype)
   copy_halves(code_.slot(half_slot_), to, true);
 }
 
+void Storage::replace_rest(const Vec& d, const Vec& rest) {
+  if (code_.is_avx512()) return code_.vblendmps(d | kTail, rest, d);
+  Temp mask(code_);
+  code_.vmovups(mask, code_.slot(mask_slot_));
+  code_.vblendvps(d, rest, d, mask);
+}
+
 void Storage::emit_tables() {
   if (mask_slot_ < 0) return;
   code_.align(32);

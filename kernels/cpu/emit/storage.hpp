@@ -28,6 +28,9 @@ class Storage {
   void load_partial(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
 
+  /// d = its first `count` lanes, and then those of `rest`.
+  void replace_rest(const Vec& d, const Vec& rest);
+
   /// The table that partial vectors on AVX2 need; after the code's last instruction.
   void emit_tables();
 
