@@ -32,8 +32,9 @@ inline ReducedExp reduce_exp(float x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const auto bits = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kToInteger);
-  return {bits, p * r * r + r};
+  const auto n_bits =
+      std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kToInteger);
+  return {static_cast<std::int32_t>(n_bits), p * r * r + r};
 }
 
 /// Outside this range e^x is infinite or rounds to zero. NaN stays NaN.
@@ -63,9 +64,9 @@ inline float log_branchless(float x) {
   const float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
   const float lifted = x < 0x1p-126f ? 23.0f : 0.0f;
   // Mantissa in [sqrt(1/2), sqrt(2)).
-  const auto bits = std::bit_cast<std::int32_t>(scaled);
-  const std::int32_t exponent = (bits - 0x3f3504f3) >> 23;
-  const float m = std::bit_cast<float>(bits - (exponent << 23)) - 1.0f;
+  const auto bits = std::bit_cast<std::uint32_t>(scaled);  // wraps where x < 0: the result is NaN
+  const std::int32_t exponent = static_cast<std::int32_t>(bits - 0x3f3504f3u) >> 23;
+  const float m = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(exponent) << 23)) - 1.0f;
   const float e = static_cast<float>(exponent) - lifted;
   float p = 7.0376836292e-2f;
   p = p * m - 1.1514610310e-1f;
