@@ -93,7 +93,7 @@ typedef struct {
 } fuseplanSupportEntry_t;
 
 /* One entry for each solver of the handle's device, data type and layout, found by asking the
- * solvers about their own sample problems, never written by hand. Strings are static. */
+ * solvers about small plans that show one feature each, never written by hand. Static strings. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetSupportTable(fuseplanHandle_t handle, int requestCount,
                                                       int* returnedCount,
                                                       fuseplanSupportEntry_t* entries);

@@ -1,65 +1,86 @@
 // SPDX-License-Identifier: MIT
 #include "api/support_table.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <set>
 
 #include "expr/passes.hpp"
 
 namespace fuseplan::api {
 namespace {
 
-bool any_above(const Dims& dims, std::int64_t bound) {
-  return std::any_of(dims.begin(), dims.end(), [&](std::int64_t value) { return value > bound; });
+/// A plan that asks for one thing: a convolution or none, with one feature added.
+struct Probe {
+  Conv conv;
+  std::vector<OpBody> tail;
+};
+
+constexpr std::int64_t kChannels = 16, kLength = 14;
+
+/// One value per channel.
+Tensor parameters(int rank) {
+  Dims lens(static_cast<std::size_t>(rank), 1);
+  lens[1] = kChannels;
+  return packed(DType::f32, lens, Layout::channels_first);
 }
 
-/// Words for what a problem needs of a solver, in the order they are listed.
+struct Base {
+  const char* word;
+  bool has_conv;
+  std::int64_t groups;
+};
+constexpr Base kBases[] = {
+    {"conv", true, 1}, {"groups", true, 2}, {"depthwise", true, kChannels}, {nullptr, false, 1}};
+
 struct Feature {
   const char* word;
-  bool (*has)(const Problem&);
+  bool of_conv;
+  void (*add)(Probe& probe, const Tensor& value);
 };
-template <typename Body>
-bool has_op(const Problem& problem) {
-  return std::any_of(problem.ops().begin(), problem.ops().end(),
-                     [](const Op& op) { return std::holds_alternative<Body>(op.body); });
-}
-template <bool (*Holds)(const Problem&, const ConvOp&)>
-bool has_conv(const Problem& problem) {
-  return problem.conv() != nullptr && Holds(problem, *problem.conv());
-}
-bool grouped(const Problem&, const ConvOp& op) { return op.conv.groups > 1; }
-bool depthwise(const Problem& problem, const ConvOp& op) {
-  return op.conv.groups > 1 && op.conv.groups == problem.input().lens[1];
-}
-bool strided(const Problem&, const ConvOp& op) { return any_above(op.conv.stride, 1); }
-bool padded(const Problem&, const ConvOp& op) { return any_above(op.conv.pad_lo, 0); }
-bool asymmetric(const Problem&, const ConvOp& op) { return op.conv.pad_lo != op.conv.pad_hi; }
-bool dilated(const Problem&, const ConvOp& op) { return any_above(op.conv.dilation, 1); }
-
 constexpr Feature kFeatures[] = {
-    {"conv", has_op<ConvOp>},
-    {"stride", has_conv<strided>},
-    {"padding", has_conv<padded>},
-    {"asymmetric_padding", has_conv<asymmetric>},
-    {"dilation", has_conv<dilated>},
-    {"groups", has_conv<grouped>},
-    {"depthwise", has_conv<depthwise>},
-    {"bias", has_op<BiasOp>},
-    {"norm", has_op<NormOp>},
-    {"activation", has_op<ActivationOp>},
-    {"add", has_op<AddOp>},
-    {"scale_shift", has_op<ScaleShiftOp>},
+    {nullptr, true, [](Probe&, const Tensor&) {}},
+    {"stride", true, [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.stride, 2); }},
+    {"padding", true,
+     [](Probe& p, const Tensor&) {
+       std::ranges::fill(p.conv.pad_lo, 1);
+       std::ranges::fill(p.conv.pad_hi, 1);
+     }},
+    {"asymmetric_padding", true,
+     [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.pad_hi, 1); }},
+    {"dilation", true, [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.dilation, 2); }},
+    {"bias", false,
+     [](Probe& p, const Tensor& value) { p.tail = {BiasOp{parameters(value.rank())}}; }},
+    {"norm", false,
+     [](Probe& p, const Tensor& value) {
+       p.tail = {NormOp{NormMode::spatial, parameters(value.rank())}};
+     }},
+    {"activation", false,
+     [](Probe& p, const Tensor&) { p.tail = {ActivationOp{Activation::GELU_ERF}}; }},
+    {"add", false, [](Probe& p, const Tensor& value) { p.tail = {AddOp{value}}; }},
+    {"scale_shift", false,
+     [](Probe& p, const Tensor& value) { p.tail = {ScaleShiftOp{parameters(value.rank())}}; }},
 };
 
-/// The same problem with other storage types and another layout; parameters keep their types.
-Problem rewritten(const Problem& problem, DType dtype, Layout layout) {
-  const auto rewrite = [&](const Tensor& tensor) { return packed(dtype, tensor.lens, layout); };
-  std::vector<Op> ops = problem.ops();
-  for (Op& op : ops) {
-    if (ConvOp* conv = std::get_if<ConvOp>(&op.body)) conv->weights = rewrite(conv->weights);
-    if (AddOp* add = std::get_if<AddOp>(&op.body)) add->other = rewrite(add->other);
-  }
-  return Problem(rewrite(problem.input()), std::move(ops), rewrite(problem.output()));
+Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout) {
+  const auto axes = static_cast<std::size_t>(rank - 2);
+  Dims lens(static_cast<std::size_t>(rank), kLength), filter(lens.size(), 3);
+  lens[0] = 2;
+  lens[1] = filter[0] = kChannels;
+  filter[1] = kChannels / base.groups;
+  const Tensor input = packed(dtype, lens, layout);
+  Probe probe{Conv{.pad_lo = Dims(axes, 0),
+                   .pad_hi = Dims(axes, 0),
+                   .stride = Dims(axes, 1),
+                   .dilation = Dims(axes, 1),
+                   .groups = base.groups},
+              {}};
+  const ConvOp plain{probe.conv, packed(dtype, filter, layout)};
+  feature.add(probe, base.has_conv ? op_output(plain, input) : input);
+  std::vector<Op> ops;
+  if (base.has_conv) ops.push_back({ConvOp{probe.conv, plain.weights}, {}});
+  for (OpBody& body : probe.tail) ops.push_back({std::move(body), {}});
+  return Problem(input, std::move(ops));
 }
 
 bool accepts(const Solver& solver, const Problem& problem, const Traits& traits) {
@@ -69,13 +90,24 @@ bool accepts(const Solver& solver, const Problem& problem, const Traits& traits)
   return verdict.accepted();
 }
 
-std::string joined(const std::set<std::size_t>& features) {
-  std::string text;
-  for (const std::size_t feature : features) {
-    if (!text.empty()) text += ' ';
-    text += kFeatures[feature].word;
-  }
-  return text;
+/// Words of all bases and features that the solver takes in some combination.
+std::string operations(const Solver& solver, const Traits& traits, DType dtype, int rank,
+                       Layout layout) {
+  std::vector<const char*> words;
+  const auto add = [&](const char* word) {
+    if (word != nullptr && std::find(words.begin(), words.end(), word) == words.end())
+      words.push_back(word);
+  };
+  for (const Base& base : kBases)
+    if (base.has_conv &&
+        accepts(solver, problem_of(base, kFeatures[0], dtype, rank, layout), traits))
+      add(base.word);
+  for (const Feature& feature : kFeatures)
+    for (const Base& base : kBases)
+      if ((base.has_conv || !feature.of_conv) &&
+          accepts(solver, problem_of(base, feature, dtype, rank, layout), traits))
+        add(feature.word);
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace
@@ -85,20 +117,11 @@ std::vector<SupportRow> support_table(const Traits& traits) {
   std::vector<SupportRow> rows;
   for (const Solver* solver : all_solvers()) {
     if (solver->backend() != traits.backend) continue;
-    std::vector<Problem> samples;
-    for (const std::string& text : solver->samples()) samples.push_back(parse_problem(text));
     for (DType dtype : kTypes)
       for (int rank : {4, 5})
         for (Layout layout : {Layout::channels_first, Layout::channels_last}) {
-          std::set<std::size_t> features;
-          for (const Problem& sample : samples) {
-            if (sample.input().rank() != rank) continue;
-            const Problem problem = rewritten(sample, dtype, layout);
-            if (!accepts(*solver, problem, traits)) continue;
-            for (std::size_t i = 0; i < std::size(kFeatures); ++i)
-              if (kFeatures[i].has(problem)) features.insert(i);
-          }
-          if (!features.empty()) rows.push_back({solver, dtype, rank, layout, joined(features)});
+          std::string words = operations(*solver, traits, dtype, rank, layout);
+          if (!words.empty()) rows.push_back({solver, dtype, rank, layout, std::move(words)});
         }
   }
   return rows;

@@ -17,7 +17,7 @@ struct SupportRow {
 };
 
 /// Which solvers take which type and layout on a device, and what they do there: found by asking
-/// them about their own samples, rewritten to every type and layout.
+/// each about small plans that show one feature.
 std::vector<SupportRow> support_table(const Traits& traits);
 
 }  // namespace fuseplan::api
