@@ -135,26 +135,22 @@ void KernelStore::write_row(const CacheKey& key, const StoredRow& row) {
   ++counters_.dropped;
 }
 
-// False when a bad row was in the way, and has been dealt with as far as possible.
+// False when the row that is there now is bad, and has been dealt with as far as possible.
 bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room) {
   std::vector<Digest> uses;
-  bool replace = false;
   {
     std::lock_guard lock(fork_state().memory);
     uses.swap(uses_);
-    replace = rejected_.contains(key.digest);
   }
   std::uint64_t evicted = 0;
   bool inserted = false;
-  // Reads back what it wrote: in a damaged tree a row can be stored where no lookup finds it.
   const auto transaction = [&](sqlite::Connection& database) {
-    if (replace) tables::erase_kernel(database, key.digest);
     tables::touch_kernels(database, uses);
     evicted = tables::evict_kernels(database, room, config_.cap_bytes / 10 * 9);
     inserted = tables::insert_kernel(database, key.digest, row);
+    // In a damaged tree a row can be stored where no lookup finds it.
     auto present = tables::find_kernel(database, key.digest);
-    if (!present || ((inserted || replace) && *present != row))
-      throw CacheFault(Fault::damaged, "a stored row cannot be read back");
+    if (!present) throw CacheFault(Fault::damaged, "a stored row cannot be found");
     return std::move(*present);
   };
   StoredRow present;
@@ -165,15 +161,8 @@ bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uin
     throw;
   }
   counters_.evicted += evicted;
-  if (replace) {
-    std::lock_guard lock(fork_state().memory);
-    rejected_.erase(key.digest);
-  }
-  if (inserted) {
-    ++counters_.stored;
-    return true;
-  }
-  // Another process was faster, or the lookup before did not find what is there: see if it is good.
+  counters_.stored += inserted;
+  // It may be another's, which was faster or was refused by the lookup before and not deleted.
   if (unpack_row(key, present)) return true;
   reject(key, "kernel");
   return false;
@@ -196,11 +185,7 @@ void KernelStore::reject(const CacheKey& key, std::string_view what) {
   ++counters_.rejected_rows;
   warn(Warning::row, fmt::format("a stored {} does not match its digest and is not used", what));
   if (!can_write()) return;
-  {
-    std::lock_guard lock(fork_state().memory);
-    rejected_.insert(key.digest);
-  }
-  const auto erased = on_disk(Direction::write, [&](Disk& disk) {
+  on_disk(Direction::write, [&](Disk& disk) {
     return disk.write([&](auto& database) {
       // Rows that share a page by mistake would go on destroying each other.
       tables::require_sound_pages(database);
@@ -208,9 +193,6 @@ void KernelStore::reject(const CacheKey& key, std::string_view what) {
       return tables::erase_kernel(database, key.digest);
     });
   });
-  if (!erased) return;
-  std::lock_guard lock(fork_state().memory);
-  rejected_.erase(key.digest);
 }
 
 std::optional<std::string> KernelStore::find_tuning(const CacheKey& key) {

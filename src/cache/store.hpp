@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -156,8 +155,7 @@ class KernelStore {
   FlightTable flights_;
   std::map<Digest, std::string> tuning_;
   unsigned uses_noted_ = 0;
-  std::vector<Digest> uses_;   // hits not yet in the database, oldest first
-  std::set<Digest> rejected_;  // bad rows that could not be deleted so far
+  std::vector<Digest> uses_;  // hits not yet in the database, oldest first
 };
 
 /// The store of a directory: one object per process, directory and mode, shared by all who ask

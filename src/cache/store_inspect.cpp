@@ -106,7 +106,6 @@ std::uint64_t KernelStore::clear() {
     memory_.clear();
     tuning_.clear();
     uses_.clear();
-    rejected_.clear();
   }
   if (!can_write()) return rows;
   const auto deleted = on_disk(Direction::write, [](Disk& disk) {

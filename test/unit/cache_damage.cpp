@@ -206,6 +206,31 @@ TEST_F(CacheDamage, OnlyTheLastIsKept) {
   EXPECT_EQ(WatchedStore(directory_.path())->find(sample_key(1)), row_of(1));
 }
 
+// Left beside the new database, it would be rolled back into it.
+TEST_F(CacheDamage, TheJournalGoesAlong) {
+  sql("PRAGMA journal_mode = WAL");
+  write_file(database() + "-journal", "stale");
+  WatchedStore(directory_.path())->put(sample_key(1), row_of(1));
+  EXPECT_EQ(slurp(directory_ / "kernels-v1.db.bad-1-journal"), "stale");
+  EXPECT_EQ(WatchedStore(directory_.path())->find(sample_key(1)), row_of(1));
+}
+
+// It was seen to be bad while somebody else wrote, so it could not be deleted then.
+TEST_F(CacheDamage, ABadRowThatStayedIsReplacedByTheNextStore) {
+  sql("UPDATE kernel SET meta = 'entry=evil'");
+  StoreConfig config;
+  config.store_patience = std::chrono::milliseconds(0);
+  WatchedStore store(directory_.path(), config);
+  {
+    sqlite::Connection writer(database(), sqlite::Access::read_write, false);
+    const sqlite::Transaction lock(writer);
+    EXPECT_FALSE(store->find(sample_key(1)));
+    EXPECT_EQ(store->stats().rows, static_cast<std::uint64_t>(kRows));
+  }
+  store->put(sample_key(1), row_of(1));
+  EXPECT_EQ(WatchedStore(directory_.path())->find(sample_key(1)), row_of(1));
+}
+
 TEST_F(CacheDamage, OtherVersionsAreLeftAlone) {
   write_file(directory_ / "kernels-v2.db", "the next version's");
   sql("PRAGMA user_version = 2");
