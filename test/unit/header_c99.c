@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The header as strict C99, included twice, and the address of every function it declares: a
- * function that is declared and not exported does not link. */
-#include <fuseplan/fuseplan.h>
+/* The header as strict C99, and the address of every function it declares: one that is declared and
+ * not exported does not link. */
 #include <fuseplan/fuseplan.h>
 #include <stdio.h>
 
 typedef void (*Function)(void);
 
 static const Function functions[] = {
-#define FUSEPLAN_DECLARED(name) (Function)name,
+#define FUSEPLAN_DECLARED(name) (Function) name,
 #include "declared_functions.inc"
 #undef FUSEPLAN_DECLARED
 };
