@@ -24,12 +24,14 @@ const void* moved(const void* base, std::int64_t elements, DType dtype) {
   return static_cast<const std::byte*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
-/// How many rows to join: whole cache lines together, so that all joined rows are aligned alike.
+/// How many rows to join to one: enough that a row is at least a vector and its cost vanishes, and
+/// whole cache lines together, so that all of them are aligned alike. 0: none, not even one.
 std::int64_t fold_of(const Walk& walk) {
-  const std::int64_t lanes = walk.lanes.len;
-  const std::int64_t unit = kLine / std::gcd(lanes, kLine);
-  const std::int64_t fold = kFoldedLanes / lanes / unit * unit;
-  return walk.foldable && fold > 1 && walk.rows.len >= 4 * fold ? fold : 1;
+  if (!walk.touching || !walk.lanes_are_channels) return 0;
+  const std::int64_t lanes = walk.lanes.len, unit = kLine / std::gcd(lanes, kLine);
+  const std::int64_t least = (kLine + lanes - 1) / lanes, most = kFoldedLanes / lanes;
+  const std::int64_t fold = std::max(std::min(most, walk.rows.len / 4), least);
+  return std::min(fold > unit ? fold / unit * unit : fold, walk.rows.len);
 }
 
 }  // namespace
@@ -54,7 +56,7 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   Scratch scratch;
   Launch launch{arguments, runner_.prepare(arguments, scratch), 1, 1, rows_};
   if (streaming_ != nullptr && arguments.input != arguments.output) launch.rows = streaming_;
-  if (fold_ > 1) repeat_channels(launch, scratch);
+  if (fold_ > 0) repeat_channels(launch, scratch);
   const int tasks = task_count(arguments.parallel.threads());
   const std::int64_t rows = walk_.row_count();
   if (rows < tasks) {
@@ -63,13 +65,19 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   }
   const std::int64_t units = rows * launch.parts;
   if (tasks == 1) return run_units(launch, {0, units});
-  arguments.parallel(tasks, [&](int task) { run_units(launch, split(units, tasks, task)); });
+  arguments.parallel(tasks, [&](int task) {
+    Range range = split(units, tasks, task);  // at whole joined rows
+    if (launch.parts == 1) range.first -= range.first % launch.fold;
+    if (launch.parts == 1 && range.last < units) range.last -= range.last % launch.fold;
+    run_units(launch, range);
+  });
 }
 
-/// Lays the values of all channels one after the other `fold` times, at the output's distance from
-/// a cache line, so that kernels that align their stores read whole lines of them too.
+/// Lays the values of all channels one after the other for `fold_` rows and a vector behind them,
+/// at the output's distance from a cache line, so that a kernel that stores whole lines reads whole
+/// lines of them too.
 void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
-  const std::int64_t channels = walk_.lanes.len, lanes = channels * fold_;
+  const std::int64_t channels = walk_.lanes.len, lanes = channels * fold_ + kLine;
   const std::int64_t stride = (lanes + kLine - 1) / kLine * kLine;
   float* repeated =
       scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(stride) + kLine);
@@ -79,7 +87,8 @@ void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
     const auto number = static_cast<std::int64_t>(root);
     const float* from = launch.frame.channels + number * launch.frame.channel_stride;
     float* to = repeated + number * stride;
-    for (std::int64_t i = 0; i < fold_; ++i) std::copy_n(from, channels, to + i * channels);
+    for (std::int64_t i = 0; i < lanes; i += channels)
+      std::copy_n(from, std::min(channels, lanes - i), to + i);
   }
   launch.frame.channels = repeated;
   launch.frame.channel_stride = stride;

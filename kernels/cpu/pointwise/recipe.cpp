@@ -13,7 +13,14 @@ namespace fuseplan::cpu {
 namespace {
 
 /// Traffic of a launch from which on its output is not expected in any cache when it is read again.
-constexpr std::int64_t kStreamingBytes = 32 << 20;
+constexpr std::int64_t kStreamingBytes = 16 << 20;
+
+/// Streaming stores want whole cache lines: rows that touch, or so long that their ends are rare.
+bool streams(const Walk& walk) {
+  constexpr std::int64_t kLongRow = 2048;
+  const bool lines = walk.touching || walk.rows.len == 1 || walk.lanes.len >= kLongRow;
+  return lines && walk.bytes() >= kStreamingBytes;
+}
 
 class PointwiseRecipe final : public Recipe {
  public:
@@ -21,7 +28,7 @@ class PointwiseRecipe final : public Recipe {
       : walk_(std::move(walk)),
         chain_(chain),
         isa_(isa),
-        streams_(walk_.bytes() >= kStreamingBytes && !chain.reads_previous()) {}
+        streams_(streams(walk_) && !chain.reads_previous()) {}
 
   std::vector<Function> emit() const override {
     RowsSpec spec{.isa = isa_,
@@ -29,7 +36,8 @@ class PointwiseRecipe final : public Recipe {
                   .input = walk_.dtypes[Walk::kInput],
                   .output = walk_.dtypes[Walk::kOutput],
                   .lanes_are_channels = walk_.lanes_are_channels,
-                  .elements = {}};
+                  .elements = {},
+                  .touching = walk_.touching};
     for (std::size_t t = Walk::kElements; t < walk_.dtypes.size(); ++t)
       spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0});
     std::vector<Function> functions{{"pointwise_rows", emit_rows(spec)}};

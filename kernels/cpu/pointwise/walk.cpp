@@ -73,10 +73,14 @@ std::string lanes_refusal(const Axis& lanes) {
   return {};
 }
 
-bool is_foldable(const Axis& rows, const Axis& lanes, bool lanes_are_channels) {
-  bool touching = lanes_are_channels;
-  for (std::size_t t = 0; t < lanes.stride.size(); ++t)
-    if (t != Walk::kChannel) touching &= continues(rows, lanes, t) && lanes.stride[t] == 1;
+/// Where lanes are channels, several rows are joined to one: then all tensors must have lanes.
+bool are_touching(const Axis& rows, const Axis& lanes, bool lanes_are_channels) {
+  bool touching = rows.len > 1 && (lanes_are_channels || lanes.len >= 16);
+  for (std::size_t t = 0; t < lanes.stride.size(); ++t) {
+    if (t == Walk::kChannel) continue;
+    if (lanes.stride[t] != 0 || lanes_are_channels)
+      touching &= lanes.stride[t] == 1 && continues(rows, lanes, t);
+  }
   return touching;
 }
 
@@ -123,7 +127,7 @@ std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
   }
   walk.outer = std::move(axes);
   walk.lanes_are_channels = walk.lanes.stride[Walk::kChannel] != 0;
-  walk.foldable = is_foldable(walk.rows, walk.lanes, walk.lanes_are_channels);
+  walk.touching = are_touching(walk.rows, walk.lanes, walk.lanes_are_channels);
   return walk;
 }
 

@@ -25,9 +25,8 @@ struct Walk {
   std::vector<Axis> outer;
   Axis rows, lanes;
   bool lanes_are_channels = false;
-  /// Neighbouring rows touch in every tensor and differ in no channel, so that several rows are one
-  /// longer row with the channel values repeated.
-  bool foldable = false;
+  /// Rows follow one another without a gap, in every tensor that has lanes (RowsSpec::touching).
+  bool touching = false;
 
   std::int64_t channels = 1;
   std::vector<DType> dtypes;       ///< by tensor
