@@ -15,7 +15,7 @@ namespace fuseplan::test {
 
 inline constexpr unsigned kNobody = 65534;
 
-/// A new directory with mode 0700, deleted with all it holds.
+/// A new directory with mode 0700 below $TMPDIR, /dev/shm or /tmp, deleted with all it holds.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
