@@ -19,6 +19,21 @@ struct SupportRow {
   std::string solver, description, type, layout, operations;
 };
 
+const char* layout_name(fuseplanTensorLayout_t layout) {
+  switch (layout) {
+    case fuseplanTensorNCHW:
+      return "nchw";
+    case fuseplanTensorNHWC:
+      return "nhwc";
+    case fuseplanTensorNCDHW:
+      return "ncdhw";
+    case fuseplanTensorNDHWC:
+      return "ndhwc";
+    default:
+      return "other";
+  }
+}
+
 std::vector<SupportRow> support_rows(fuseplanHandle_t handle) {
   int count = 0;
   check(fuseplanGetSupportTable(handle, 0, &count, nullptr));
@@ -28,7 +43,7 @@ std::vector<SupportRow> support_rows(fuseplanHandle_t handle) {
   std::vector<SupportRow> rows;
   for (const fuseplanSupportEntry_t& entry : entries)
     rows.push_back({entry.solver, entry.description, name_of(entry.dataType),
-                    entry.layout == fuseplanTensorNHWC ? "nhwc" : "nchw", entry.operations});
+                    layout_name(entry.layout), entry.operations});
   return rows;
 }
 

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: MIT
 // fuseplan-driver: runs, checks, times and explains plans from the command line. Exit status: 0 if
 // all is well, 1 for wrong results, refusals and failed calls, 2 for a command line not understood.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
+#include <string>
 
+#include "driver/api.hpp"
 #include "driver/commands.hpp"
+
+namespace {
+
+std::string version() {
+  std::size_t major = 0, minor = 0, patch = 0;
+  fuseplan::driver::check(fuseplanGetVersion(&major, &minor, &patch));
+  return fmt::format("fuseplan {}.{}.{}", major, minor, patch);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace fuseplan::driver;
   CLI::App app{"Runs, checks, times and explains fused plans"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", version);
   for (auto* add :
        {add_run, add_cbainfer, add_demo, add_explain, add_support, add_passes, add_cache, add_dump})
     add(app);
