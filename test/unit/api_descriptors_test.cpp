@@ -12,6 +12,8 @@ struct LayoutCase {
   std::vector<int> lens, strides;
 };
 
+void PrintTo(const LayoutCase& c, std::ostream* out) { *out << "layout " << c.layout; }
+
 class TensorLayouts : public ::testing::TestWithParam<LayoutCase> {};
 
 TEST_P(TensorLayouts, HaveTheseStrides) {
