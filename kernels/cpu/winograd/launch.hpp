@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "kernels/cpu/program.hpp"
+#include "kernels/cpu/winograd/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// Entry points, in the order of winograd_recipe's functions: one per plan.specs(), the rows
+/// kernel, and the channel prologue if the chain has per-channel values.
+std::unique_ptr<Program> winograd_program(const WinogradPlan& plan, const SplitChain& chain,
+                                          std::span<const void* const> entries);
+
+}  // namespace fuseplan::cpu

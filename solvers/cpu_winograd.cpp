@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/winograd/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+// What a larger error must bring.
+constexpr double kLeastSpeedup = 1.2;
+
+/// Errors are up to 20 times those of the direct kernels, within the bound in the README of
+/// kernels/cpu/winograd; the strict attribute switches it off.
+class CpuWinograd final : public Solver {
+ public:
+  std::string_view id() const override { return "cpu_winograd"; }
+  std::string_view sentence() const override {
+    return "Winograd convolution F(4x4, 3x3) in f32, with any chain of pointwise ops";
+  }
+  std::string_view backend() const override { return "cpu"; }
+  int algorithm() const override { return 3; }
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
+                 cpu::name_of(question.traits.isa), "avx512",
+                 "raise the max_isa option, or run on a CPU that has it");
+    need_convolution(question, verdict, true);
+    if (!verdict.accepted()) return;
+    const ConvOp& op = *question.problem.conv();
+    verdict.need(!op.conv.strict, RejectCode::Attribute, "strict", "1", "0",
+                 "it multiplies and adds what the definition does not", 0);
+    if (const auto refusal = cpu::winograd_refusal(question.problem, question.chain)) {
+      const Kind& kind = kKinds[static_cast<std::size_t>(refusal->kind)];
+      verdict.need(false, kind.code, kind.field, refusal->got, refusal->need, {}, 0);
+      return;
+    }
+    const double speedup = cpu::winograd_speedup(question.problem);
+    verdict.need(speedup >= kLeastSpeedup, RejectCode::Size, "expected speed",
+                 fmt::format("{:.2f} of the direct kernel's", speedup),
+                 fmt::format("{} or more", kLeastSpeedup),
+                 "more channels or more tiles of 4 x 4 outputs", 0);
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    std::vector<std::string> texts;
+    for (const cpu::WinogradConfig& config : cpu::winograd_configs(question.problem))
+      texts.push_back(to_text(config));
+    return texts;
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = cpu::parse_winograd_config(config);
+    require(parsed.has_value(), Status::InvalidValue, "cpu_winograd: \"{}\" is no configuration",
+            config);
+    return {"cpu_winograd", cpu::winograd_recipe(question.problem, question.chain, *parsed)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "f32:1x64x28x28:nchw;conv(f32:64x64x3x3,pad=1x1);bias(f32:1x64x1x1);norm(spatial,f32:"
+        "1x64x1x1);activation(relu)",
+        "f32:2x50x19x21:nhwc;conv(f32:72x50x3x3,pad=1x1);norm(spatial,f32:1x72x1x1);add(f32:"
+        "2x72x19x21);activation(relu)",
+        "f32:1x40x27x30:nchw;conv(f32:33x40x3x3,pad=2x0,pad_hi=0x1);activation(silu)",
+    };
+  }
+
+ private:
+  struct Kind {
+    RejectCode code;
+    const char* field;
+  };
+  // By WinogradRefusal::Kind.
+  static constexpr Kind kKinds[] = {{RejectCode::Convolution, "convolution"},
+                                    {RejectCode::DataType, "data type"},
+                                    {RejectCode::Layout, "layout"},
+                                    {RejectCode::Size, "input channels"}};
+};
+
+}  // namespace
+
+const Solver& solver_cpu_winograd() {
+  static const CpuWinograd solver;
+  return solver;
+}
+
+}  // namespace fuseplan
