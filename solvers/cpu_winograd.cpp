@@ -12,8 +12,8 @@ namespace {
 // What a larger error must bring.
 constexpr double kLeastSpeedup = 1.2;
 
-/// Errors are up to 20 times those of the direct kernels, within the bound in the README of
-/// kernels/cpu/winograd; the strict attribute switches it off.
+/// Largest errors are up to twice those of the direct kernels on data of like magnitude, see the
+/// README in kernels/cpu/winograd; the strict attribute switches it off.
 class CpuWinograd final : public Solver {
  public:
   std::string_view id() const override { return "cpu_winograd"; }
