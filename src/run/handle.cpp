@@ -25,6 +25,8 @@ StoreConfig store_config(const Options& options) {
     if (options.cache == name) config.mode = mode;
   config.directory = options.cache_dir;
   config.cap_bytes = static_cast<std::uint64_t>(options.cache_mb) << 20;
+  config.synchronous = options.cache_sync;
+  config.allow_network = options.cache_netfs;
   return config;
 }
 

@@ -147,6 +147,8 @@ void Options::set(const OptionInfo& option, std::string_view value) {
   if (key == "cache") cache = choice_of(option, value);
   if (key == "cache_dir") cache_dir = value;
   if (key == "cache_mb") cache_mb = number_of(option, value);
+  if (key == "cache_sync") cache_sync = choice_of(option, value) == "1";
+  if (key == "cache_netfs") cache_netfs = choice_of(option, value) == "1";
   if (key == "verify_code") verify_code = choice_of(option, value) == "1";
   if (key == "jit_profile") jit_profile = listeners_of(names_of(option, value, {"perf", "gdb"}));
 }
@@ -167,6 +169,8 @@ std::string Options::to_text() const {
   add(cache != defaults.cache, "--cache=" + cache);
   add(!cache_dir.empty(), "--cache_dir=" + cache_dir);
   add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));
+  add(cache_sync, "--cache_sync=1");
+  add(cache_netfs, "--cache_netfs=1");
   add(verify_code, "--verify_code=1");
   add(jit_profile.perf || jit_profile.gdb,
       fmt::format("--jit_profile={}{}{}", jit_profile.perf ? "perf" : "",

@@ -42,6 +42,8 @@ class Options {
   std::string cache = "rw";
   std::string cache_dir;
   int cache_mb = 256;
+  bool cache_sync = false;
+  bool cache_netfs = false;
   bool verify_code = false;
   JitListeners jit_profile;
 

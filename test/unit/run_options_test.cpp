@@ -44,6 +44,8 @@ const Witness kWitnesses[] = {
     {"--cache=mem", [](const Options& o) { return o.cache == "mem"; }},
     {"--cache_dir=/somewhere", [](const Options& o) { return o.cache_dir == "/somewhere"; }},
     {"--cache_mb=7", [](const Options& o) { return o.cache_mb == 7; }},
+    {"--cache_sync=1", [](const Options& o) { return o.cache_sync; }},
+    {"--cache_netfs=1", [](const Options& o) { return o.cache_netfs; }},
     {"--verify_code=1", [](const Options& o) { return o.verify_code; }},
     {"--jit_profile=perf,gdb",
      [](const Options& o) { return o.jit_profile.perf && o.jit_profile.gdb; }},
