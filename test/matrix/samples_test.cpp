@@ -45,10 +45,13 @@ struct Reach {
   int levels, types;
 };
 Reach reach_of(std::string_view id) {
-  constexpr std::pair<std::string_view, Reach> kOthers[] = {
-      {"cpu_portable", {3, 3}}, {"cpu_winograd", {1, 1}},  // AVX-512, f32
+  // On a lesser machine no level is AVX-512, see kLevels.
+  const int avx512 = cpu::host_isa() == cpu::Isa::avx512 ? 1 : 0;
+  const std::pair<std::string_view, Reach> others[] = {
+      {"cpu_portable", {3, 3}},
+      {"cpu_winograd", {avx512, 1}},
   };
-  for (const auto& [name, reach] : kOthers)
+  for (const auto& [name, reach] : others)
     if (name == id) return reach;
   return {2, 3};
 }
