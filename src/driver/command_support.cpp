@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ struct SupportFlags {
 
 struct SupportRow {
   std::string solver, description, type, layout, operations;
+  bool operator==(const SupportRow&) const = default;
 };
 
 const char* layout_name(fuseplanTensorLayout_t layout) {
@@ -47,8 +49,26 @@ std::vector<SupportRow> support_rows(fuseplanHandle_t handle) {
   return rows;
 }
 
+// Rows that differ in one column only become one.
+std::vector<SupportRow> merge(const std::vector<SupportRow>& rows,
+                              std::string SupportRow::*column) {
+  std::vector<SupportRow> merged;
+  for (const SupportRow& row : rows) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](SupportRow other) {
+      other.*column = row.*column;
+      return other == row;
+    });
+    if (same == merged.end()) {
+      merged.push_back(row);
+    } else {
+      *same.*column += " " + row.*column;
+    }
+  }
+  return merged;
+}
+
 void print_lines(const std::vector<SupportRow>& rows, bool markdown) {
-  const char* line = markdown ? "| `{}` | {} | {} | {} |\n" : "{:<14} {:<5} {:<5} {}\n";
+  const char* line = markdown ? "| `{}` | {} | {} | {} |\n" : "{:<14} {:<12} {:<21} {}\n";
   std::string text = markdown ? "| solver | type | layout | operations |\n|---|---|---|---|\n" : "";
   for (const SupportRow& row : rows)
     text += fmt::format(fmt::runtime(line), row.solver, row.type, row.layout, row.operations);
@@ -82,7 +102,8 @@ void add_support(CLI::App& app) {
     if (flags->format == "json") {
       print_json(rows);
     } else {
-      print_lines(rows, flags->format == "md");
+      print_lines(merge(merge(rows, &SupportRow::type), &SupportRow::layout),
+                  flags->format == "md");
     }
   });
 }
