@@ -16,7 +16,8 @@ struct Probe {
   std::vector<OpBody> tail;
 };
 
-constexpr std::int64_t kChannels = 16, kLength = 14;
+// Large enough that no solver refuses for want of work.
+constexpr std::int64_t kChannels = 64, kLength = 30;
 
 /// One value per channel.
 Tensor parameters(int rank) {
