@@ -38,8 +38,10 @@ Dims numbers(std::string_view text, char separator) {
 
 std::string join(const Dims& values, char separator) {
   std::string text;
-  for (std::int64_t value : values)
-    text += (text.empty() ? "" : std::string(1, separator)) + std::to_string(value);
+  for (std::int64_t value : values) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(value);
+  }
   return text;
 }
 
@@ -168,7 +170,7 @@ ProblemSpec parse_problem(std::string_view text) {
 
 std::string to_text(const ProblemSpec& problem) {
   std::string text = tensor_text(problem.input);
-  for (const OpSpec& op : problem.ops) text += ";" + op_text(op);
+  for (const OpSpec& op : problem.ops) text.append(1, ';').append(op_text(op));
   if (problem.output.rank() > 0) text += "->" + tensor_text(problem.output);
   return text;
 }
