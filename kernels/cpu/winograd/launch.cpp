@@ -22,13 +22,19 @@ struct Schedule {
     constexpr std::int64_t kUnitsPerThread = 4;
     const auto blocks_of = [&](std::int64_t size) { return (plan.pieces + size - 1) / size; };
     block_pieces = plan.block_pieces;
-    while (threads > 1 && block_pieces > 1 && blocks_of(block_pieces) < kUnitsPerThread * threads)
+    // Every block reads all weights. Where these come from memory, blocks are left as they are and
+    // threads divide the channels; the input is then transformed by each of them.
+    const bool many_weights = winograd_weight_bytes(plan) > kManyWeights;
+    while (threads > 1 && !many_weights && block_pieces > 1 &&
+           blocks_of(block_pieces) < kUnitsPerThread * threads)
       --block_pieces;
     blocks = blocks_of(block_pieces);
-    if (blocks < threads)
-      shares = std::min<std::int64_t>(plan.channel_tiles, (threads + blocks - 1) / blocks);
+    if (threads > 1 && (blocks < threads || (many_weights && blocks % threads != 0)))
+      shares = std::min<std::int64_t>(plan.channel_tiles, threads);
     parts = static_cast<int>(std::min<std::int64_t>(threads, blocks * shares));
   }
+  /// Bytes of transformed weights that second-level caches do not keep between blocks.
+  static constexpr std::size_t kManyWeights = std::size_t{4} << 20;
   std::int64_t block_pieces = 1, blocks = 1, shares = 1;
   int parts = 1;
 };
@@ -61,7 +67,8 @@ class Walk {
   void run(std::int64_t unit) {
     const auto blocks = static_cast<int>(schedule_.blocks);
     const auto shares = static_cast<int>(schedule_.shares);
-    const auto block = static_cast<int>(unit / shares), share = static_cast<int>(unit % shares);
+    // Neighbouring units share channels, so that a thread transforms an input block once.
+    const auto share = static_cast<int>(unit / blocks), block = static_cast<int>(unit % blocks);
     const Range pieces = split(plan_.pieces, blocks, block);
     const Range channels = split(plan_.channel_tiles, shares, share);
     const std::int64_t first = plan_.piece(pieces.first).first;
