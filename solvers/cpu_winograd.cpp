@@ -18,26 +18,25 @@ class CpuWinograd final : public Solver {
  public:
   std::string_view id() const override { return "cpu_winograd"; }
   std::string_view sentence() const override {
-    return "Winograd convolution F(4x4, 3x3) in f32, with any chain of pointwise ops";
+    return "Winograd convolution F(4x4, 3x3) and smaller, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 3; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
-    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
-                 cpu::name_of(question.traits.isa), "avx512",
-                 "raise the max_isa option, or run on a CPU that has it");
+    need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(!op.conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it multiplies and adds what the definition does not", 0);
-    if (const auto refusal = cpu::winograd_refusal(question.problem, question.chain)) {
+    if (const auto refusal =
+            cpu::winograd_refusal(question.problem, question.chain, question.traits.isa)) {
       const Kind& kind = kKinds[static_cast<std::size_t>(refusal->kind)];
       verdict.need(false, kind.code, kind.field, refusal->got, refusal->need, {}, 0);
       return;
     }
-    const double speedup = cpu::winograd_speedup(question.problem);
+    const double speedup = cpu::winograd_speedup(question.problem, question.traits.isa);
     verdict.need(speedup >= kLeastSpeedup, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
                  fmt::format("{} or more", kLeastSpeedup),
@@ -46,7 +45,8 @@ class CpuWinograd final : public Solver {
 
   std::vector<std::string> configs(const Question& question) const override {
     std::vector<std::string> texts;
-    for (const cpu::WinogradConfig& config : cpu::winograd_configs(question.problem))
+    for (const cpu::WinogradConfig& config :
+         cpu::winograd_configs(question.problem, question.traits.isa))
       texts.push_back(to_text(config));
     return texts;
   }
@@ -55,7 +55,8 @@ class CpuWinograd final : public Solver {
     const auto parsed = cpu::parse_winograd_config(config);
     require(parsed.has_value(), Status::InvalidValue, "cpu_winograd: \"{}\" is no configuration",
             config);
-    return {"cpu_winograd", cpu::winograd_recipe(question.problem, question.chain, *parsed)};
+    return {"cpu_winograd",
+            cpu::winograd_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
   }
 
   std::vector<std::string> samples() const override {
@@ -65,6 +66,10 @@ class CpuWinograd final : public Solver {
         "f32:2x50x19x21:nhwc;conv(f32:72x50x3x3,pad=1x1);norm(spatial,f32:1x72x1x1);add(f32:"
         "2x72x19x21);activation(relu)",
         "f32:1x40x27x30:nchw;conv(f32:33x40x3x3,pad=2x0,pad_hi=0x1);activation(silu)",
+        "f16:2x35x18x23:nhwc;conv(f16:50x35x3x3,pad=1x1);bias(f32:1x50x1x1);activation(gelu_erf)",
+        "bf16:3x48x17x29:nchw;conv(bf16:64x48x3x3,pad=1x1);norm(spatial,f32:1x64x1x1);add(bf16:"
+        "3x64x17x29);activation(relu)",
+        "f32:1x256x7x7:nhwc;conv(f32:256x256x3x3,pad=1x1);norm(spatial,f32:1x256x1x1)",
     };
   }
 
@@ -74,7 +79,8 @@ class CpuWinograd final : public Solver {
     const char* field;
   };
   // By WinogradRefusal::Kind.
-  static constexpr Kind kKinds[] = {{RejectCode::Convolution, "convolution"},
+  static constexpr Kind kKinds[] = {{RejectCode::Device, "instruction set"},
+                                    {RejectCode::Convolution, "convolution"},
                                     {RejectCode::DataType, "data type"},
                                     {RejectCode::Layout, "layout"},
                                     {RejectCode::Size, "input channels"}};

@@ -45,11 +45,8 @@ struct Reach {
   int levels, types;
 };
 Reach reach_of(std::string_view id) {
-  // On a lesser machine no level is AVX-512, see kLevels.
-  const int avx512 = cpu::host_isa() == cpu::Isa::avx512 ? 1 : 0;
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
-      {"cpu_winograd", {avx512, 1}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;

@@ -10,7 +10,6 @@ namespace fuseplan::test {
 namespace {
 
 TEST(WinogradBounds, NothingOutsideTheTensorsIsTouched) {
-  if (cpu::host_isa() != cpu::Isa::avx512) GTEST_SKIP() << "written for AVX-512 only";
   const ConvCase cases[] = {
       {{2, 16, 6, 9}, {19, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 33, 7, 7}, {35, 33, 3, 3}, {{2, 0}, {0, 2}, {1, 1}, {1, 1}, 1}},
@@ -19,16 +18,20 @@ TEST(WinogradBounds, NothingOutsideTheTensorsIsTouched) {
       {{1, 20, 1, 1}, {18, 20, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
   };
   Random random(43);
-  for (const ConvCase& shape : cases)
-    for (Strides strides : {Strides::channels_first, Strides::channels_last})
-      for (End end : {End::front, End::back}) {
-        const Problem problem =
-            conv_problem(shape, {DType::f32, DType::f32, strides}, Tail::everything, random);
-        const SplitChain chain = optimize(lower(problem), {});
-        ASSERT_FALSE(cpu::winograd_refusal(problem, chain));
-        const auto config = cpu::winograd_configs(problem).front();
-        run_guarded(problem, chain, *cpu::winograd_recipe(problem, chain, config), end);
-      }
+  const DType types[] = {DType::f32, DType::f16, DType::bf16};
+  int number = 0;
+  for (const cpu::Isa isa : vector_isas())
+    for (const ConvCase& shape : cases)
+      for (Strides strides : {Strides::channels_first, Strides::channels_last})
+        for (End end : {End::front, End::back}) {
+          const DType type = types[number++ % 3];
+          const Problem problem =
+              conv_problem(shape, {type, type, strides}, Tail::everything, random);
+          const SplitChain chain = optimize(lower(problem), {});
+          ASSERT_FALSE(cpu::winograd_refusal(problem, chain, isa));
+          for (const cpu::WinogradConfig& config : cpu::winograd_configs(problem, isa))
+            run_guarded(problem, chain, *cpu::winograd_recipe(problem, chain, isa, config), end);
+        }
 }
 
 }  // namespace

@@ -9,44 +9,71 @@ namespace fuseplan::test {
 namespace {
 
 constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
+constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+constexpr cpu::WinogradConfig kTiles[] = {{4, 4, 6, 2, 12}, {2, 2, 6, 2, 6}, {2, 4, 4, 3, 12}};
 
-class WinogradConv : public ::testing::TestWithParam<Strides> {
+struct Setting {
+  cpu::Isa isa;
+  Strides strides;
+};
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (cpu::Isa isa : vector_isas())
+    for (Strides strides : {Strides::channels_first, Strides::channels_last, Strides::padded})
+      all.push_back({isa, strides});
+  return all;
+}
+
+class WinogradConv : public ::testing::TestWithParam<Setting> {
  protected:
-  void SetUp() override {
-    if (cpu::host_isa() != cpu::Isa::avx512) GTEST_SKIP() << "written for AVX-512 only";
-  }
-
-  Problem problem(const ConvCase& shape, Tail tail) {
-    return conv_problem(shape, {DType::f32, DType::f32, GetParam()}, tail, random_);
+  Problem problem(const ConvCase& shape, Tail tail, DType input = DType::f32,
+                  DType output = DType::f32) {
+    return conv_problem(shape, {input, output, GetParam().strides}, tail, random_);
   }
 
   /// Checks the kernels with `config`, or the default.
   void run(const Problem& problem, const cpu::WinogradConfig* config = nullptr) {
     const KernelCase test(problem, random_);
-    ASSERT_FALSE(cpu::winograd_refusal(problem, test.chain())) << to_text(problem);
+    const cpu::Isa isa = GetParam().isa;
+    ASSERT_FALSE(cpu::winograd_refusal(problem, test.chain(), isa)) << to_text(problem);
     const cpu::WinogradConfig chosen =
-        config != nullptr ? *config : cpu::winograd_configs(problem).front();
+        config != nullptr ? *config : cpu::winograd_configs(problem, isa).front();
     const FlushDenormals flush;
-    EXPECT_TRUE(test.check(test.run(*cpu::winograd_recipe(problem, test.chain(), chosen))))
-        << to_text(chosen);
+    EXPECT_TRUE(test.check(test.run(*cpu::winograd_recipe(problem, test.chain(), isa, chosen))))
+        << to_text(chosen) << " " << to_text(problem);
   }
 
   Random random_{41};
 };
-INSTANTIATE_TEST_SUITE_P(All, WinogradConv,
-                         ::testing::Values(Strides::channels_first, Strides::channels_last,
-                                           Strides::padded),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(All, WinogradConv, ::testing::ValuesIn(settings()), [](const auto& info) {
+  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
+});
 
 // Every height and width from the least to several tiles, neither channels in whole vectors.
 TEST_P(WinogradConv, EverySize) {
   int number = 0;
   for (std::int64_t size = 1; size <= 31; ++size) {
     const std::int64_t other = 3 + size * 7 % 29;
-    const Tail tail = kAllTails[number++ % 4];
-    run(problem({{1, 16, size, other}, {17, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail));
+    const Tail tail = kAllTails[number % 4];
+    const cpu::WinogradConfig& config = kTiles[number++ % 3];
+    run(problem({{1, 16, size, other}, {17, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail),
+        &config);
     run(problem({{2, 21, other, size}, {50, 21, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail));
   }
+}
+
+TEST_P(WinogradConv, EveryType) {
+  int number = 0;
+  for (const DType input : kTypes)
+    for (const DType output : kTypes) {
+      const Tail tail = kAllTails[number % 4];
+      const cpu::WinogradConfig& config = kTiles[number++ % 3];
+      run(problem({{2, 19, 6, 15}, {34, 19, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail,
+                  input, output),
+          &config);
+      run(problem({{1, 32, 9, 70}, {16, 32, 3, 3}, {{0, 2}, {1, 0}, {1, 1}, {1, 1}, 1}}, tail,
+                  input, output));
+    }
 }
 
 TEST_P(WinogradConv, EveryPadding) {
@@ -78,9 +105,13 @@ TEST_P(WinogradConv, ChannelsAndChains) {
 
 TEST_P(WinogradConv, Configurations) {
   const ConvCase shape{{3, 35, 17, 37}, {70, 35, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}};
-  for (std::int64_t tiles : {1, 14, 28, 42, 1000}) {
-    const cpu::WinogradConfig config{tiles};
-    run(problem(shape, Tail::add_gelu), &config);
+  const Problem problem = this->problem(shape, Tail::add_gelu);
+  for (cpu::WinogradConfig config : cpu::winograd_configs(problem, GetParam().isa)) {
+    run(problem, &config);
+    for (std::int64_t tiles : {1, 14, 42, 1000}) {
+      config.tiles = tiles;
+      run(problem, &config);
+    }
   }
 }
 
@@ -89,11 +120,12 @@ TEST_P(WinogradConv, SameBitsForAnyThreadCount) {
       {{3, 40, 31, 33}, {70, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 64, 7, 8}, {200, 64, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
   };
+  const cpu::Isa isa = GetParam().isa;
   for (const ConvCase& shape : cases) {
     const Problem problem = this->problem(shape, Tail::everything);
     const KernelCase test(problem, random_);
-    for (const cpu::WinogradConfig& config : cpu::winograd_configs(problem)) {
-      const auto recipe = cpu::winograd_recipe(problem, test.chain(), config);
+    for (const cpu::WinogradConfig& config : cpu::winograd_configs(problem, isa)) {
+      const auto recipe = cpu::winograd_recipe(problem, test.chain(), isa, config);
       const std::vector<double> one = test.run(*recipe, 1).values();
       for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
     }

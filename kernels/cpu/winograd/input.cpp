@@ -6,125 +6,152 @@
 namespace fuseplan::cpu {
 namespace {
 
-std::int64_t columns_of(std::int64_t tiles) {
-  return tiles * kTileOutputs + kTileInputs - kTileOutputs;
-}
+constexpr std::int64_t kFloat = sizeof(float);
 
-// Which of `count` input indices from `first` lie inside an axis of this length.
-TileSource::Inside inside(std::int64_t first, std::int64_t count, std::int64_t length) {
-  return {std::clamp<std::int64_t>(-first, 0, count),
-          std::clamp(length - first, std::int64_t{0}, count)};
+// Columns of a staged row: those of a segment's tiles, rounded up to the widest square.
+std::int64_t staged_columns() {
+  constexpr std::int64_t kSquare = 16;
+  return (kSegmentColumns + kFilterTaps - 1 + kSquare - 1) / kSquare * kSquare;
 }
 
 }  // namespace
 
-InputTransform::InputTransform(const WinogradPlan& plan, const float* input, Scratch& scratch)
-    : plan_(plan),
-      view_(plan.shape.conv.input),
-      input_(input),
-      moves_(moves_for(DType::f32, Isa::avx512)) {
-  if (plan.input_channels_last()) return;
-  // Squares of 16 columns may reach over the end of the last row.
-  const std::int64_t pixels = kTileInputs * columns_of(kSegmentTiles) + kTileLanes;
-  stage_ = scratch.take_array<float>(static_cast<std::size_t>(pixels * kTileLanes));
-  corner_ = scratch.take_array<float>(kTileLanes * kTileLanes);
+InputTransform::Inside InputTransform::inside(std::int64_t first, std::int64_t count,
+                                              std::int64_t length) {
+  return {std::clamp<std::int64_t>(-first, 0, count),
+          std::clamp(length - first, std::int64_t{0}, count)};
 }
 
-void InputTransform::run(std::int64_t first, std::int64_t last, float* output,
-                         std::int64_t stride) const {
+InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const void* input,
+                               Scratch& scratch)
+    : plan_(plan),
+      view_(plan.shape.conv.input),
+      kernel_(kernel),
+      input_(static_cast<const std::byte*>(input)),
+      size_(static_cast<std::int64_t>(size_of(plan.shape.input))),
+      moves_(moves_for(plan.shape.input, plan.isa)) {
+  std::int64_t row_bytes = view_.stride[3] * size_, column_bytes = view_.stride[4] * size_;
+  const std::byte* first = input_;
+  if (plan.input_channels_last()) {
+    const auto bytes = static_cast<std::size_t>(plan.inputs() * size_);
+    zeros_ = static_cast<std::byte*>(scratch.take(bytes));
+    std::fill_n(zeros_, bytes, std::byte{0});
+  } else {
+    const std::int64_t row = staged_columns() * plan.lanes();
+    // The square at the end of a row reaches into the next row, which is written after it.
+    stage_ = scratch.take_array<float>(
+        static_cast<std::size_t>(plan.rows->inputs() * row + plan.lanes() * plan.lanes()));
+    lines_ = scratch.take_array<float>(static_cast<std::size_t>(row));
+    first = reinterpret_cast<const std::byte*>(stage_);
+    row_bytes = row * kFloat;
+    column_bytes = plan.lanes() * kFloat;
+  }
+  for (std::int64_t r = 0; r < plan.rows->inputs(); ++r)
+    for (std::int64_t c = 0; c < plan.columns->inputs(); ++c)
+      points_.push_back(first + r * row_bytes + c * column_bytes);
+  border_.resize(points_.size());
+}
+
+void InputTransform::run(std::int64_t first, std::int64_t last, float* output) {
   while (first < last) {
     const Segment segment = plan_.segment(first, last);
     if (plan_.input_channels_last()) {
-      run_segment(segment, output, stride);
+      run_in_place(segment, output);
     } else {
-      run_staged(segment, output, stride);
+      run_staged(segment, output);
     }
     output += segment.tiles * plan_.tile_stride();
     first += segment.tiles;
   }
 }
 
-void InputTransform::run_segment(const Segment& segment, float* output, std::int64_t stride) const {
+void InputTransform::run_in_place(const Segment& segment, float* output) {
   const ConvGeometry& conv = plan_.shape.conv;
-  TileSource source;
-  source.base = input_;
-  source.row_stride = view_.stride[3];
-  source.column_stride = view_.stride[4];
-  const std::int64_t row = segment.row * kTileOutputs - conv.pad_lo[1];
-  source.rows = inside(row, kTileInputs, view_.len[3]);
+  const std::int64_t height = plan_.rows->inputs(), width = plan_.columns->inputs();
+  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
+  const Inside rows = inside(row, height, view_.len[3]);
   for (std::int64_t tile = 0; tile < segment.tiles; ++tile, output += plan_.tile_stride()) {
-    const std::int64_t column = (segment.column + tile) * kTileOutputs - conv.pad_lo[2];
-    source.columns = inside(column, kTileInputs, view_.len[4]);
-    const std::int64_t offset =
-        segment.image * view_.stride[0] + row * view_.stride[3] + column * view_.stride[4];
-    for (std::int64_t channel = 0; channel < plan_.inputs(); channel += kTileLanes) {
-      source.offset = offset + channel;
-      source.channels = std::min(kTileLanes, plan_.inputs() - channel);
-      transform_input(source, output + channel, stride);
+    const std::int64_t column = (segment.column + tile) * plan_.columns->outputs - conv.pad_lo[2];
+    const Inside columns = inside(column, width, view_.len[4]);
+    InputCall call{
+        points_.data(),
+        (segment.image * view_.stride[0] + row * view_.stride[3] + column * view_.stride[4]) *
+            size_,
+        output, plan_.inputs()};
+    if (!rows.all(height) || !columns.all(width)) {
+      for (std::int64_t r = 0; r < height; ++r)
+        for (std::int64_t c = 0; c < width; ++c) {
+          const auto i = static_cast<std::size_t>(r * width + c);
+          border_[i] = rows.holds(r) && columns.holds(c)
+                           ? static_cast<const std::byte*>(points_[i]) + call.offset
+                           : zeros_;
+        }
+      call.points = border_.data();
+      call.offset = 0;
     }
+    kernel_(&call);
   }
 }
 
-void InputTransform::run_staged(const Segment& segment, float* output, std::int64_t stride) const {
-  TileSource source;
-  source.base = stage_;
-  source.row_stride = columns_of(segment.tiles) * kTileLanes;
-  source.column_stride = kTileLanes;
-  for (std::int64_t channel = 0; channel < plan_.inputs(); channel += kTileLanes) {
+void InputTransform::run_staged(const Segment& segment, float* output) {
+  const std::int64_t tile_bytes = plan_.columns->outputs * plan_.lanes() * kFloat;
+  for (std::int64_t channel = 0; channel < plan_.inputs(); channel += plan_.lanes()) {
     stage_channels(segment, channel);
     for (std::int64_t tile = 0; tile < segment.tiles; ++tile) {
-      source.offset = tile * kTileOutputs * kTileLanes;
-      transform_input(source, output + tile * plan_.tile_stride() + channel, stride);
+      const InputCall call{points_.data(), tile * tile_bytes,
+                           output + tile * plan_.tile_stride() + channel, plan_.lanes()};
+      kernel_(&call);
     }
   }
 }
 
 // Zeros stand for padding and for channels behind the last one.
-void InputTransform::stage_channels(const Segment& segment, std::int64_t channel) const {
+void InputTransform::stage_channels(const Segment& segment, std::int64_t channel) {
   const ConvGeometry& conv = plan_.shape.conv;
-  const std::int64_t row = segment.row * kTileOutputs - conv.pad_lo[1];
-  const std::int64_t column = segment.column * kTileOutputs - conv.pad_lo[2];
-  const std::int64_t columns = columns_of(segment.tiles);
-  const auto rows_inside = inside(row, kTileInputs, view_.len[3]);
-  const auto columns_inside = inside(column, columns, view_.len[4]);
-  const std::int64_t channels = std::min(kTileLanes, plan_.inputs() - channel);
+  const std::int64_t lanes = plan_.lanes();
+  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
+  const std::int64_t column = segment.column * plan_.columns->outputs - conv.pad_lo[2];
+  const std::int64_t columns = segment.tiles * plan_.columns->outputs + kFilterTaps - 1;
+  const Inside rows = inside(row, plan_.rows->inputs(), view_.len[3]);
+  const Inside within = inside(column, columns, view_.len[4]);
+  const std::int64_t channels = std::min(lanes, plan_.inputs() - channel);
   float* staged = stage_;
-  for (std::int64_t i = 0; i < kTileInputs; ++i, staged += columns * kTileLanes) {
-    const bool empty = !rows_inside.holds(i) || columns_inside.first >= columns_inside.last;
-    const std::int64_t first = empty ? columns : columns_inside.first;
-    std::fill_n(staged, first * kTileLanes, 0.0F);
-    if (empty) continue;
-    const float* from = input_ + segment.image * view_.stride[0] + channel * view_.stride[1] +
-                        (row + i) * view_.stride[3] + (column + first) * view_.stride[4];
-    stage_row(from, channels, first, columns_inside.last, staged);
-    std::fill(staged + columns_inside.last * kTileLanes, staged + columns * kTileLanes, 0.0F);
+  for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns() * lanes) {
+    if (!rows.holds(r) || within.first >= within.last) {
+      std::fill_n(staged, columns * lanes, 0.0F);
+      continue;
+    }
+    const std::byte* from =
+        input_ + (segment.image * view_.stride[0] + channel * view_.stride[1] +
+                  (row + r) * view_.stride[3] + (column + within.first) * view_.stride[4]) *
+                     size_;
+    stage_row(from, channels, within.last - within.first, staged + within.first * lanes);
+    std::fill_n(staged, within.first * lanes, 0.0F);
+    std::fill(staged + within.last * lanes, staged + columns * lanes, 0.0F);
   }
 }
 
-// Columns [column, last) of a row, which starts at `row` in its first channel.
-void InputTransform::stage_row(const float* row, std::int64_t channels, std::int64_t column,
-                               std::int64_t last, float* staged) const {
-  alignas(64) static constexpr float kZeros[kTileLanes] = {};
-  const float* rows[kTileLanes];
-  float* columns[kTileLanes];
-  const std::int64_t first = column;
-  while (column < last) {
-    const std::int64_t left = std::min(kTileLanes, last - column);
-    const bool narrow = last - first < kTileLanes;
-    // The last square of a row overlaps the one before it rather than reading behind the row.
-    if (!narrow && left < kTileLanes) column = last - kTileLanes;
-    for (std::int64_t i = 0; i < kTileLanes; ++i) {
-      columns[i] = staged + (column + i) * kTileLanes;
-      rows[i] = kZeros;
-      if (i >= channels) continue;
-      rows[i] = row + i * view_.stride[1] + column - first;
-      if (!narrow) continue;
-      moves_.widen(rows[i], 1, corner_ + i * kTileLanes, left);
-      rows[i] = corner_ + i * kTileLanes;
-    }
-    moves_.transpose(rows, columns);
-    column += kTileLanes;
+// A row of so many columns, which starts at `row` in its first channel. Squares that end behind it
+// go through a copy.
+void InputTransform::stage_row(const std::byte* row, std::int64_t channels, std::int64_t columns,
+                               float* staged) {
+  const std::int64_t lanes = plan_.lanes();
+  std::int64_t direct = 0;
+  if (plan_.shape.input == DType::f32 && channels == lanes) {
+    direct = columns / lanes * lanes;
+    moves_.turn(reinterpret_cast<const float*>(row), view_.stride[1], lanes, direct, staged, lanes);
   }
+  if (direct == columns) return;
+  const std::int64_t pitch = staged_columns();
+  for (std::int64_t i = 0; i < lanes; ++i) {
+    float* line = lines_ + i * pitch;
+    if (i < channels) {
+      moves_.widen(row + (i * view_.stride[1] + direct) * size_, 1, line, columns - direct);
+    } else {
+      std::fill_n(line, columns - direct, 0.0F);
+    }
+  }
+  moves_.turn(lines_, pitch, lanes, columns - direct, staged + direct * lanes, lanes);
 }
 
 }  // namespace fuseplan::cpu

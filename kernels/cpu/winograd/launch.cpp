@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/winograd/launch.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/winograd/input.hpp"
 #include "kernels/cpu/winograd/output.hpp"
+#include "kernels/cpu/winograd/schedule.hpp"
 #include "kernels/cpu/winograd/weights.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
-using TileKernel = void (*)(const TileCall*);
+using ProductKernel = void (*)(const TileCall*);
 
-/// How a launch is dealt out: a unit is a block of pieces with a share of the tiles of output
-/// channels. Blocks are cut smaller for more threads, which changes no sum: each is of one tile and
-/// one output channel, over the input channels in order.
-struct Schedule {
-  Schedule(const WinogradPlan& plan, int threads) {
-    constexpr std::int64_t kUnitsPerThread = 4;
-    const auto blocks_of = [&](std::int64_t size) { return (plan.pieces + size - 1) / size; };
-    block_pieces = plan.block_pieces;
-    // Every block reads all weights. Where these come from memory, blocks are left as they are and
-    // threads divide the channels; the input is then transformed by each of them.
-    const bool many_weights = winograd_weight_bytes(plan) > kManyWeights;
-    while (threads > 1 && !many_weights && block_pieces > 1 &&
-           blocks_of(block_pieces) < kUnitsPerThread * threads)
-      --block_pieces;
-    blocks = blocks_of(block_pieces);
-    if (threads > 1 && (blocks < threads || (many_weights && blocks % threads != 0)))
-      shares = std::min<std::int64_t>(plan.channel_tiles, threads);
-    parts = static_cast<int>(std::min<std::int64_t>(threads, blocks * shares));
+template <typename Kernel>
+Kernel kernel_at(const void* entry) {
+  return reinterpret_cast<Kernel>(const_cast<void*>(entry));
+}
+
+/// The program's code.
+struct Kernels {
+  std::vector<ProductKernel> products;
+  InputTransform::Kernel input;
+  OutputTransform::TileKernel output;
+  FilterKernel filter;
+  OutputTransform::RowsKernel rows;
+  const void* channels = nullptr;
+
+  Kernels(const WinogradPlan& plan, std::span<const void* const> entries) {
+    std::size_t next = 0;
+    while (next < plan.specs().size())
+      products.push_back(kernel_at<ProductKernel>(entries[next++]));
+    input = kernel_at<InputTransform::Kernel>(entries[next++]);
+    output = kernel_at<OutputTransform::TileKernel>(entries[next++]);
+    filter = kernel_at<FilterKernel>(entries[next++]);
+    rows = kernel_at<OutputTransform::RowsKernel>(entries[next++]);
+    if (next < entries.size()) channels = entries[next];
   }
-  /// Bytes of transformed weights that second-level caches do not keep between blocks.
-  static constexpr std::size_t kManyWeights = std::size_t{4} << 20;
-  std::int64_t block_pieces = 1, blocks = 1, shares = 1;
-  int parts = 1;
 };
 
 /// What all threads of one launch share.
 struct Launch {
   const WinogradPlan& plan;
-  std::span<const TileKernel> products;
-  OutputTransform::RowsKernel rows;
+  const Kernels& kernels;
   const Arguments& arguments;
   ChainFrame frame;
 };
@@ -51,18 +52,17 @@ struct Launch {
 /// One thread's walk through its units, with its own scratch.
 class Walk {
  public:
-  Walk(const Launch& launch, const Schedule& schedule)
+  Walk(const Launch& launch, const WinogradSchedule& schedule)
       : launch_(launch),
         plan_(launch.plan),
         schedule_(schedule),
-        input_(plan_, static_cast<const float*>(launch.arguments.input), scratch_),
-        output_(plan_, launch.rows, launch.arguments, launch.frame, scratch_) {
-    const std::int64_t tiles = schedule.block_pieces * plan_.largest_piece();
-    values_stride_ = position_stride(tiles * plan_.tile_stride());
-    sums_stride_ = position_stride(tiles * kPieceVectors * kTileLanes);
-    values_ = scratch_.take_array<float>(static_cast<std::size_t>(kPositions * values_stride_));
-    sums_ = scratch_.take_array<float>(static_cast<std::size_t>(kPositions * sums_stride_));
-  }
+        input_(plan_, launch.kernels.input, launch.arguments.input, scratch_),
+        output_(plan_, launch.kernels.output, launch.kernels.rows, launch.arguments, launch.frame,
+                scratch_),
+        values_(scratch_.take_array<float>(
+            static_cast<std::size_t>(plan_.positions() * plan_.values_stride()))),
+        sums_(scratch_.take_array<float>(
+            static_cast<std::size_t>(plan_.positions() * plan_.sums_stride()))) {}
 
   void run(std::int64_t unit) {
     const auto blocks = static_cast<int>(schedule_.blocks);
@@ -73,11 +73,11 @@ class Walk {
     const Range channels = split(plan_.channel_tiles, shares, share);
     const std::int64_t first = plan_.piece(pieces.first).first;
     const std::int64_t last = plan_.piece(pieces.last).first;
-    input_.run(first, last, values_, values_stride_);
+    input_.run(first, last, values_);
     for (std::int64_t tile = channels.first; tile < channels.last; ++tile) {
-      for (std::int64_t position = 0; position < kPositions; ++position)
+      for (std::int64_t position = 0; position < plan_.positions(); ++position)
         multiply(pieces, tile, position);
-      output_.run(first, last, tile, sums_, sums_stride_);
+      output_.run(first, last, tile, sums_);
     }
   }
 
@@ -88,12 +88,12 @@ class Walk {
     call.channels = plan_.inputs();
     call.weights = static_cast<const float*>(launch_.arguments.weights) +
                    winograd_weight_offset(plan_, channel_tile, position);
-    call.input = values_ + position * values_stride_;
-    call.result = sums_ + position * sums_stride_;
+    call.input = values_ + position * plan_.values_stride();
+    call.result = sums_ + position * plan_.sums_stride();
     for (std::int64_t piece = pieces.first; piece < pieces.last; ++piece) {
       const Range range = plan_.piece(piece);
       const std::int64_t tiles = range.last - range.first;
-      launch_.products[plan_.kernel_of(tiles, channel_tile)](&call);
+      launch_.kernels.products[plan_.kernel_of(tiles, channel_tile)](&call);
       call.input += tiles * plan_.tile_stride();
       call.result += tiles * plan_.width_of(channel_tile);
     }
@@ -101,29 +101,23 @@ class Walk {
 
   const Launch& launch_;
   const WinogradPlan& plan_;
-  const Schedule& schedule_;
+  const WinogradSchedule& schedule_;
   Scratch scratch_;
   InputTransform input_;
   OutputTransform output_;
-  float *values_ = nullptr, *sums_ = nullptr;
-  std::int64_t values_stride_ = 0, sums_stride_ = 0;
+  float *values_, *sums_;
 };
 
 class WinogradProgram final : public Program {
  public:
   WinogradProgram(const WinogradPlan& plan, const SplitChain& chain,
                   std::span<const void* const> entries)
-      : plan_(plan), runner_(chain, plan.outputs(), prologue(plan, entries)) {
-    const std::size_t products = plan.specs().size();
-    for (std::size_t i = 0; i < products; ++i)
-      products_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
-    rows_ = reinterpret_cast<OutputTransform::RowsKernel>(const_cast<void*>(entries[products]));
-  }
+      : plan_(plan), kernels_(plan, entries), runner_(chain, plan.outputs(), kernels_.channels) {}
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    const Launch launch{plan_, products_, rows_, arguments, runner_.prepare(arguments, scratch)};
-    const Schedule schedule(plan_, arguments.parallel.threads());
+    const Launch launch{plan_, kernels_, arguments, runner_.prepare(arguments, scratch)};
+    const WinogradSchedule schedule(plan_, arguments.parallel.threads());
     arguments.parallel(schedule.parts, [&](int part) {
       Walk walk(launch, schedule);
       const Range units = split(schedule.blocks * schedule.shares, schedule.parts, part);
@@ -133,22 +127,16 @@ class WinogradProgram final : public Program {
 
   std::size_t prepared_bytes() const override { return winograd_weight_bytes(plan_); }
   std::string weight_format() const override {
-    return "winograd4x4:" + std::to_string(kPieceVectors * kTileLanes);
+    return fmt::format("winograd:{}x{}:{}x{}", plan_.config.rows, plan_.config.columns,
+                       plan_.config.vectors, plan_.lanes());
   }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
-    transform_weights(plan_, static_cast<const float*>(raw), static_cast<float*>(prepared),
-                      parallel);
+    transform_weights(plan_, kernels_.filter, raw, static_cast<float*>(prepared), parallel);
   }
 
  private:
-  static const void* prologue(const WinogradPlan& plan, std::span<const void* const> entries) {
-    const std::size_t before = plan.specs().size() + 1;
-    return entries.size() > before ? entries[before] : nullptr;
-  }
-
   WinogradPlan plan_;
-  std::vector<TileKernel> products_;
-  OutputTransform::RowsKernel rows_ = nullptr;
+  Kernels kernels_;
   ChainRunner runner_;
 };
 

@@ -9,8 +9,9 @@
 
 namespace fuseplan::cpu {
 
-/// Entry points, in the order of winograd_recipe's functions: one per plan.specs(), the rows
-/// kernel, and the channel prologue if the chain has per-channel values.
+/// Entry points, in the order of winograd_recipe's functions: one per plan.specs(), the transforms
+/// of input, output and filters, the rows kernel, and the channel prologue if the chain has
+/// per-channel values.
 std::unique_ptr<Program> winograd_program(const WinogradPlan& plan, const SplitChain& chain,
                                           std::span<const void* const> entries);
 

@@ -7,6 +7,7 @@
 #include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/program.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
+#include "kernels/cpu/winograd/transforms.hpp"
 
 namespace fuseplan::cpu {
 
@@ -14,21 +15,24 @@ namespace fuseplan::cpu {
 /// and stores them.
 class OutputTransform {
  public:
+  using TileKernel = void (*)(const OutputCall*);
   using RowsKernel = void (*)(const RowsCall*);
 
   /// Takes what it needs of `scratch`.
-  OutputTransform(const WinogradPlan& plan, RowsKernel rows, const Arguments& arguments,
-                  const ChainFrame& frame, Scratch& scratch);
+  OutputTransform(const WinogradPlan& plan, TileKernel tiles, RowsKernel rows,
+                  const Arguments& arguments, const ChainFrame& frame, Scratch& scratch);
 
-  /// Tiles [first, last) of a tile of channels; `sums` is [position][tile][channel], positions
-  /// `stride` floats apart.
-  void run(std::int64_t first, std::int64_t last, std::int64_t channel_tile, const float* sums,
-           std::int64_t stride);
+  /// Tiles [first, last) of a tile of channels; `sums` is [position][tile][channel].
+  void run(std::int64_t first, std::int64_t last, std::int64_t channel_tile, const float* sums);
+
+  /// Of `pixels_`.
+  static OutputStrides strides(const WinogradPlan& plan);
 
  private:
   void finish(const Segment& segment, std::int64_t channel_tile, std::int64_t row);
 
   const WinogradPlan& plan_;
+  TileKernel tiles_;
   RowsKernel rows_;
   const Arguments& arguments_;
   Moves moves_;

@@ -6,9 +6,16 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kFloat = sizeof(float), kLine = 16;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The positions of a tile are read and written together: multiples of 4 KB would meet in one set of
+// the cache.
+std::int64_t position_stride(std::int64_t floats) {
+  const std::int64_t padded = floats + kLine;
+  return padded % 256 == 0 ? padded + kLine : padded;
+}
 
 }  // namespace
 
@@ -23,22 +30,21 @@ Segment WinogradPlan::segment(std::int64_t first, std::int64_t last) const {
   segment.column = first % tile_columns;
   segment.row = first / tile_columns % tile_rows;
   segment.image = first / tile_columns / tile_rows;
-  segment.tiles = std::min<std::int64_t>(
-      {last - first, tile_columns - segment.column, std::int64_t{kSegmentTiles}});
+  segment.tiles = std::min({last - first, tile_columns - segment.column, segment_tiles()});
   return segment;
 }
 
 int WinogradPlan::vectors_of(std::int64_t channel_tile) const {
-  return channel_tile + 1 == channel_tiles ? tail_vectors : kPieceVectors;
+  return channel_tile + 1 == channel_tiles ? tail_vectors : config.vectors;
 }
 
 std::vector<TileSpec> WinogradPlan::specs() const {
   std::vector<TileSpec> all;
-  for (int vectors = kPieceVectors; vectors > 0; --vectors)
+  const auto add = [&](int vectors) {
     for (int tiles_less = 0; tiles_less < 2; ++tiles_less) {
       // Pieces of one tile have none that is smaller; the slot keeps the order simple.
       const int pixels = std::max(1, largest_piece() - tiles_less);
-      all.push_back({.isa = Isa::avx512,
+      all.push_back({.isa = isa,
                      .pixels = pixels,
                      .vectors = vectors,
                      .taps = 1,
@@ -46,38 +52,48 @@ std::vector<TileSpec> WinogradPlan::specs() const {
                      .last = pixels,
                      .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}});
     }
+  };
+  add(config.vectors);
+  if (tail_vectors != config.vectors) add(tail_vectors);
   return all;
 }
 
 std::size_t WinogradPlan::kernel_of(std::int64_t tiles_of_piece, std::int64_t channel_tile) const {
-  const std::int64_t narrow = kPieceVectors - vectors_of(channel_tile);
-  return static_cast<std::size_t>(narrow * 2 + largest_piece() - tiles_of_piece);
+  const std::int64_t tail = vectors_of(channel_tile) != config.vectors ? 2 : 0;
+  return static_cast<std::size_t>(tail + largest_piece() - tiles_of_piece);
 }
 
 std::int64_t WinogradPlan::tile_stride() const {
-  const std::int64_t floats = ceil_div(inputs(), kTileLanes) * kTileLanes;
-  return floats + (floats % 256 == 0 ? kTileLanes : 0);
+  const std::int64_t floats = ceil_div(inputs(), lanes()) * lanes();
+  return floats + (floats % 256 == 0 ? kLine : 0);
 }
 
-WinogradPlan winograd_plan(const DirectShape& shape, const WinogradConfig& config) {
+std::int64_t WinogradPlan::values_stride() const {
+  return position_stride(block_pieces * largest_piece() * tile_stride());
+}
+
+std::int64_t WinogradPlan::sums_stride() const {
+  return position_stride(block_pieces * largest_piece() * width());
+}
+
+WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config) {
   WinogradPlan plan;
+  plan.isa = isa;
   plan.config = config;
   plan.shape = shape;
+  plan.rows = find_axis(config.rows);
+  plan.columns = find_axis(config.columns);
   const View& output = shape.conv.output;
-  plan.tile_rows = ceil_div(output.len[3], kTileOutputs);
-  plan.tile_columns = ceil_div(output.len[4], kTileOutputs);
+  plan.tile_rows = ceil_div(output.len[3], config.rows);
+  plan.tile_columns = ceil_div(output.len[4], config.columns);
   plan.tiles = output.len[0] * plan.tile_rows * plan.tile_columns;
-  plan.pieces = ceil_div(plan.tiles, kPieceTiles);
-  plan.block_pieces = std::clamp<std::int64_t>(config.tiles / kPieceTiles, 1, plan.pieces);
-  const std::int64_t vectors = ceil_div(plan.outputs(), kTileLanes);
-  plan.channel_tiles = ceil_div(vectors, kPieceVectors);
-  plan.tail_vectors = static_cast<int>(vectors - (plan.channel_tiles - 1) * kPieceVectors);
+  plan.pieces = ceil_div(plan.tiles, config.pixels);
+  plan.block_pieces = std::clamp<std::int64_t>(config.tiles / config.pixels, 1, plan.pieces);
+  const std::int64_t vectors = ceil_div(plan.outputs(), plan.lanes());
+  plan.config.vectors = static_cast<int>(std::min<std::int64_t>(config.vectors, vectors));
+  plan.channel_tiles = ceil_div(vectors, plan.config.vectors);
+  plan.tail_vectors = static_cast<int>(vectors - (plan.channel_tiles - 1) * plan.config.vectors);
   return plan;
-}
-
-std::int64_t position_stride(std::int64_t floats) {
-  const std::int64_t padded = floats + kTileLanes;
-  return padded % 256 == 0 ? padded + kTileLanes : padded;
 }
 
 }  // namespace fuseplan::cpu

@@ -3,17 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
+#include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/winograd/launch.hpp"
+#include "kernels/cpu/winograd/output.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
+#include "kernels/cpu/winograd/weights.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
+constexpr std::int64_t kFloat = sizeof(float);
+
 RowsSpec rows_spec(const WinogradPlan& plan, const SplitChain& chain) {
   RowsSpec spec;
-  spec.isa = Isa::avx512;
+  spec.isa = plan.isa;
   spec.body = chain.body;
   spec.input = DType::f32;
   spec.output = plan.shape.output;
@@ -34,9 +41,19 @@ class WinogradRecipe final : public Recipe {
     for (const TileSpec& spec : plan_.specs())
       functions.push_back(
           {fmt::format("winograd_products_{}x{}", spec.pixels, spec.vectors), emit_tile(spec)});
+    const auto& [isa, rows, columns] = std::tie(plan_.isa, *plan_.rows, *plan_.columns);
+    // A staged tile is in f32 already.
+    const DType input = plan_.input_channels_last() ? plan_.shape.input : DType::f32;
+    functions.push_back({"winograd_input", emit_input_transform(isa, input, rows, columns,
+                                                                plan_.values_stride() * kFloat)});
+    functions.push_back(
+        {"winograd_output",
+         emit_output_transform(isa, rows, columns, OutputTransform::strides(plan_))});
+    functions.push_back({"winograd_filter",
+                         emit_filter_transform(isa, rows, columns, filter_position_stride(plan_))});
     functions.push_back({"winograd_rows", emit_rows(rows_spec(plan_, chain_))});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"winograd_channels", emit_channel_prologue(chain_, Isa::avx512)});
+      functions.push_back({"winograd_channels", emit_channel_prologue(chain_, plan_.isa)});
     return functions;
   }
 
@@ -52,8 +69,11 @@ class WinogradRecipe final : public Recipe {
 }  // namespace
 
 std::shared_ptr<const Recipe> winograd_recipe(const Problem& problem, const SplitChain& chain,
-                                              const WinogradConfig& config) {
-  return std::make_shared<WinogradRecipe>(winograd_plan(direct_shape(problem, chain), config),
+                                              Isa isa, const WinogradConfig& config) {
+  require(tile_fits(isa, config.pixels, config.vectors), Status::BadParm,
+          "products of {}x{} do not fit the registers of {}", config.pixels, config.vectors,
+          name_of(isa));
+  return std::make_shared<WinogradRecipe>(winograd_plan(direct_shape(problem, chain), isa, config),
                                           chain);
 }
 

@@ -1,42 +1,51 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/winograd/axis.hpp"
 
 namespace fuseplan::cpu {
 
-// Winograd's F(4x4, 3x3) (Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR
-// 2016): a tile of 4 x 4 outputs is
-//   A^T [ (G g G^T) .* (B^T d B) ] A
-// of its 6 x 6 inputs d and the filter g, 36 products in place of 144. The points are 0, +-5/8,
-// +-3/2 and infinity, whose largest errors are a quarter of those of the usual 0, +-1, +-2 and
-// infinity. Channels are in lanes. The functions are compiled for AVX-512; strides are in floats.
+// Kernels that transform tiles, with channels in lanes. Positions are the products of a tile,
+// numbered row by row. Strides are in bytes and constants of the code.
 
-inline constexpr std::int64_t kTileOutputs = 4, kTileInputs = 6, kPositions = 36, kTileLanes = 16;
-
-/// The 6 x 6 inputs of a tile: `base[offset]` is the first of them, whether it lies inside the
-/// image or not; only those inside are read, the others are zero.
-struct TileSource {
-  struct Inside {
-    std::int64_t first = 0, last = kTileInputs;
-    bool holds(std::int64_t i) const { return first <= i && i < last; }
-    bool all() const { return first <= 0 && last >= kTileInputs; }
-  };
-  const float* base = nullptr;
+/// V = B^T d B, `void(const InputCall*)`: input channels of one tile.
+struct InputCall {
+  /// The tile's inputs, row by row, each `offset` bytes behind what is given here. Padding points
+  /// to as many zeros as there are channels.
+  const void* const* points = nullptr;
   std::int64_t offset = 0;
-  std::int64_t row_stride = 0, column_stride = 0;
-  Inside rows, columns;
-  std::int64_t channels = kTileLanes;  ///< fewer: the lanes behind them become zero
+  float* output = nullptr;    ///< [position][channel], written in whole vectors
+  std::int64_t channels = 0;  ///< lanes behind the last one become zero
 };
+std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& rows,
+                                            const Axis& columns, std::int64_t position);
 
-/// V = B^T d B, position p at output[p * stride].
-void transform_input(const TileSource& source, float* output, std::int64_t stride);
+/// U = G g G^T, `void(const FilterCall*)`: filters of a vector of output channels.
+struct FilterCall {
+  const float* filters = nullptr;  ///< [input channel][tap][lane]
+  float* output = nullptr;         ///< [position][input channel][lane]
+  std::int64_t step = 0;           ///< of the output from one input channel to the next, in bytes
+  std::int64_t channels = 0;       ///< at least 1
+};
+std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Axis& columns,
+                                             std::int64_t position);
 
-/// U = G g G^T. `filter`: 9 vectors of output channels; position p at output[p * stride].
-void transform_filter(const float* filter, float* output, std::int64_t stride);
-
-/// Y = A^T m A. Position p at sums[p * stride].
-void transform_sums(const float* sums, std::int64_t stride, float* output, std::int64_t row_stride,
-                    std::int64_t column_stride);
+/// Y = A^T m A, `void(const OutputCall*)`: a tile of output channels for neighbouring tiles.
+struct OutputCall {
+  const float* sums = nullptr;          ///< [position][tile][vector of channels]
+  float* pixels = nullptr;              ///< [row][column][vector of channels]
+  std::int64_t tiles = 0, vectors = 0;  ///< both at least 1
+};
+struct OutputStrides {
+  std::int64_t position, row, column;
+};
+std::vector<std::byte> emit_output_transform(Isa isa, const Axis& rows, const Axis& columns,
+                                             const OutputStrides& strides);
 
 }  // namespace fuseplan::cpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/winograd/plan.hpp"
+#include "kernels/cpu/winograd/transforms.hpp"
 
 namespace fuseplan::cpu {
 
@@ -9,11 +10,17 @@ namespace fuseplan::cpu {
 ///   [tile of output channels][position][input channel][output channel]
 /// A tile of channels is as wide as its vectors, with zeros behind the last output channel.
 std::size_t winograd_weight_bytes(const WinogradPlan& plan);
-void transform_weights(const WinogradPlan& plan, const float* raw, float* transformed,
-                       const Parallel& parallel);
 
 /// Floats in front of a position of a tile of channels.
 std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t channel_tile,
                                     std::int64_t position);
+
+using FilterKernel = void (*)(const FilterCall*);
+
+/// Bytes between positions that the kernel of transform_weights writes.
+std::int64_t filter_position_stride(const WinogradPlan& plan);
+
+void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
+                       float* transformed, const Parallel& parallel);
 
 }  // namespace fuseplan::cpu

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/winograd/schedule.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/winograd/weights.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kUnitsPerThread = 4;
+
+/// Bytes of transformed weights that second-level caches do not keep between blocks.
+constexpr std::size_t kManyWeights = std::size_t{4} << 20;
+
+}  // namespace
+
+WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads) {
+  const auto blocks_of = [&](std::int64_t size) { return (plan.pieces + size - 1) / size; };
+  block_pieces = plan.block_pieces;
+  // Every block reads all weights. Where these come from memory, blocks are left as they are and
+  // threads divide the channels; the input is then transformed by each of them.
+  const bool many_weights = winograd_weight_bytes(plan) > kManyWeights;
+  while (threads > 1 && !many_weights && block_pieces > 1 &&
+         blocks_of(block_pieces) < kUnitsPerThread * threads)
+    --block_pieces;
+  blocks = blocks_of(block_pieces);
+  if (threads > 1 && (blocks < threads || (many_weights && blocks % threads != 0)))
+    shares = std::min<std::int64_t>(plan.channel_tiles, threads);
+  parts = static_cast<int>(std::min<std::int64_t>(threads, blocks * shares));
+}
+
+}  // namespace fuseplan::cpu

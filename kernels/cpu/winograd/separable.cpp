@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/winograd/separable.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace fuseplan::cpu {
+namespace {
+
+using VectorAccess = std::function<void(int index, const Vec& v)>;
+
+/// Emits one LinearMap. Values are loaded when they are first needed and give their register back
+/// after their last use.
+class MapCode {
+ public:
+  MapCode(VectorCode& code, const LinearMap& map, const VectorAccess& load,
+          const VectorAccess& store)
+      : code_(code), map_(map), load_(load), store_(store) {
+    const std::size_t values = static_cast<std::size_t>(map.inputs) + map.steps.size();
+    registers_.assign(values, kNone);
+    last_use_.assign(values, 0);
+    for (std::size_t s = 0; s < map.steps.size(); ++s)
+      for (const LinearMap::Term& term : map.steps[s].terms)
+        last_use_[static_cast<std::size_t>(term.value)] = s;
+  }
+
+  void emit() {
+    for (std::size_t s = 0; s < map_.steps.size(); ++s) emit_step(s);
+  }
+
+ private:
+  static constexpr int kNone = -1;
+
+  Vec value(int number) {
+    int& index = registers_[static_cast<std::size_t>(number)];
+    if (index == kNone) {
+      index = code_.vectors().take();
+      load_(number, code_.vec(index));
+    }
+    return code_.vec(index);
+  }
+
+  void release(int number) {
+    int& index = registers_[static_cast<std::size_t>(number)];
+    if (index != kNone) code_.vectors().give(index);
+    index = kNone;
+  }
+
+  void add(const Vec& d, const Vec& a, const Vec& b, float factor) {
+    if (factor == 1) {
+      code_.vaddps(d, a, b);
+    } else {
+      code_.vsubps(d, a, b);
+    }
+  }
+
+  /// The step's sum, in a register of its own.
+  int sum(std::size_t s) {
+    const auto& terms = map_.steps[s].terms;
+    const Vec first = value(terms[0].value);
+    const int index = code_.vectors().take();
+    const Vec d = code_.vec(index);
+    std::size_t next = 1;
+    if (terms[0].factor != 1) {
+      code_.vmulps(d, first, code_.constant(terms[0].factor));
+    } else if (terms.size() > 1 && std::fabs(terms[1].factor) == 1) {
+      add(d, first, value(terms[1].value), terms[1].factor);
+      next = 2;
+    } else {
+      code_.vmovaps(d, first);
+    }
+    for (; next < terms.size(); ++next) {
+      const auto [number, factor] = terms[next];
+      if (std::fabs(factor) == 1) {
+        add(d, d, value(number), factor);
+      } else {
+        code_.vfmadd231ps(d, value(number), code_.constant(factor));
+      }
+    }
+    return index;
+  }
+
+  void emit_step(std::size_t s) {
+    const LinearMap::Step& step = map_.steps[s];
+    if (step.terms.size() == 1 && step.terms[0].factor == 1) {
+      store_(step.output, value(step.terms[0].value));
+    } else {
+      const int index = sum(s);
+      registers_[static_cast<std::size_t>(map_.inputs) + s] = index;
+      if (step.output >= 0) {
+        store_(step.output, code_.vec(index));
+        release(map_.inputs + static_cast<int>(s));
+      }
+    }
+    for (const LinearMap::Term& term : step.terms)
+      if (last_use_[static_cast<std::size_t>(term.value)] == s) release(term.value);
+  }
+
+  VectorCode& code_;
+  const LinearMap& map_;
+  const VectorAccess &load_, &store_;
+  std::vector<int> registers_;
+  std::vector<std::size_t> last_use_;
+};
+
+}  // namespace
+
+void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal,
+                    const MatrixAccess& load, const MatrixAccess& store) {
+  std::vector<int> slots;
+  for (int i = 0; i < vertical.outputs * horizontal.inputs; ++i) slots.push_back(code.take_slot());
+  const auto slot = [&](int row, int column) {
+    return code.slot(slots[static_cast<std::size_t>(row * horizontal.inputs + column)]);
+  };
+  for (int column = 0; column < horizontal.inputs; ++column) {
+    const VectorAccess from = [&](int row, const Vec& v) { load(row, column, v); };
+    const VectorAccess to = [&](int row, const Vec& v) { code.vmovaps(slot(row, column), v); };
+    MapCode(code, vertical, from, to).emit();
+  }
+  for (int row = 0; row < vertical.outputs; ++row) {
+    const VectorAccess from = [&](int column, const Vec& v) { code.vmovaps(v, slot(row, column)); };
+    const VectorAccess to = [&](int column, const Vec& v) { store(row, column, v); };
+    MapCode(code, horizontal, from, to).emit();
+  }
+  for (const int index : slots) code.give_slot(index);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "kernels/cpu/winograd/plan.hpp"
+#include "kernels/cpu/winograd/recipe.hpp"
+#include "kernels/cpu/winograd/weights.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// Cycles, from timings on one core of a Zen 4.
+constexpr double kPerProduct = 1.1;     // a multiply-add of wide vectors
+constexpr double kPerDirectSum = 1.05;  // the same in direct convolution
+constexpr double kPerCall = 100;        // of a product kernel
+// Transforming and storing a vector of channels of a tile, by its positions, either way.
+constexpr double kPerTransform = 10, kPerTurnedTransform = 17;
+
+/// Cycles for a vector of this width, where a wide one takes 1.
+double width_factor(const WinogradPlan& plan) {
+  return static_cast<double>(plan.lanes()) / lanes_of(Isa::avx512);
+}
+
+// Bytes per cycle that weights of this size stream at: from the second-level cache, the third, or
+// behind it.
+double stream_rate(double bytes) { return bytes < 512e3 ? 32 : bytes < 20e6 ? 12 : 6; }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Taps inside the image, which are all that direct convolution multiplies.
+std::int64_t taps_of_axis(const ConvGeometry& conv, int axis) {
+  std::int64_t taps = 0;
+  for (std::int64_t i = 0; i < conv.output.len[static_cast<std::size_t>(axis) + 2]; ++i)
+    taps += taps_inside(conv, axis, i).count;
+  return taps;
+}
+
+/// Of one thread, in cycles.
+double cost_of(const WinogradPlan& plan) {
+  const auto inputs = static_cast<double>(plan.inputs()), tiles = static_cast<double>(plan.tiles);
+  const auto positions = static_cast<double>(plan.positions());
+  const auto input_vectors = static_cast<double>(ceil_div(plan.inputs(), plan.lanes()));
+  const auto output_vectors = static_cast<double>(ceil_div(plan.outputs(), plan.lanes()));
+  const double calls = positions * static_cast<double>(plan.pieces * plan.channel_tiles);
+  const double products =
+      positions * tiles * inputs * output_vectors * kPerProduct * width_factor(plan) +
+      calls * kPerCall;
+  const auto weights = static_cast<double>(winograd_weight_bytes(plan));
+  const std::int64_t blocks = ceil_div(plan.pieces, plan.block_pieces);
+  const double stream = static_cast<double>(blocks) * weights / stream_rate(weights);
+  const double transforms = positions * tiles * (input_vectors + output_vectors) *
+                            (plan.input_channels_last() ? kPerTransform : kPerTurnedTransform) *
+                            width_factor(plan);
+  return std::max(products, stream) + transforms;
+}
+
+double direct_cost(const WinogradPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  return static_cast<double>(conv.output.len[0] * taps_of_axis(conv, 1) * taps_of_axis(conv, 2)) *
+         static_cast<double>(plan.inputs() * ceil_div(plan.outputs(), plan.lanes())) *
+         kPerDirectSum * width_factor(plan);
+}
+
+// Outputs of a tile, rows x columns. What the model cannot tell apart is decided by the order.
+constexpr struct { int rows, columns; } kTiles[] = {{4, 4}, {2, 4}, {4, 2}, {2, 2}};
+
+// Register tiles of the products, best first.
+struct ProductTile {
+  int pixels, vectors;
+};
+constexpr ProductTile kWideProducts[] = {{14, 2}, {9, 3}, {6, 4}};
+constexpr ProductTile kNarrowProducts[] = {{6, 2}, {4, 3}};
+
+std::span<const ProductTile> product_tiles(Isa isa) {
+  if (isa == Isa::avx512) return kWideProducts;
+  return kNarrowProducts;
+}
+
+// With the weights of all positions beyond the caches, more tiles at a time pay, although the
+// transformed tiles then no longer fit the second level.
+std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
+  constexpr std::size_t kLargeWeights = 16 << 20;
+  return winograd_weight_bytes(plan) > kLargeWeights ? 56 : 28;
+}
+
+}  // namespace
+
+std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa) {
+  const DirectShape shape = direct_shape(problem, {});
+  const ProductTile product = product_tiles(isa).front();
+  std::vector<std::pair<double, WinogradConfig>> tiles;
+  for (const auto& [rows, columns] : kTiles) {
+    WinogradConfig config{rows, columns, product.pixels, product.vectors, 0};
+    config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
+    tiles.emplace_back(cost_of(winograd_plan(shape, isa, config)), config);
+  }
+  std::ranges::stable_sort(tiles, {}, &std::pair<double, WinogradConfig>::first);
+  std::vector<WinogradConfig> configs;
+  for (const auto& [cost, config] : tiles) configs.push_back(config);
+  const WinogradConfig best = configs.front();
+  const WinogradPlan plan = winograd_plan(shape, isa, best);
+  const auto add = [&](const WinogradConfig& config) {
+    if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
+  };
+  for (const ProductTile& other : product_tiles(isa))
+    add({best.rows, best.columns, other.pixels, other.vectors, best.tiles});
+  for (std::int64_t count : {14, 28, 56, 112})
+    if (count - product.pixels < plan.tiles)
+      add({best.rows, best.columns, product.pixels, product.vectors, count});
+  return configs;
+}
+
+double winograd_speedup(const Problem& problem, Isa isa) {
+  const WinogradPlan plan =
+      winograd_plan(direct_shape(problem, {}), isa, winograd_configs(problem, isa).front());
+  return direct_cost(plan) / cost_of(plan);
+}
+
+}  // namespace fuseplan::cpu
