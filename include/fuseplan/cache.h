@@ -40,6 +40,8 @@ typedef struct {
   uint64_t busyTimeouts; /* times the database stayed locked for too long */
   uint64_t setAside;     /* damaged database files that were moved out of the way */
   uint64_t rows, bytes;  /* kernels kept now, and their size */
+  uint64_t tuningHits;   /* winners of earlier searches that were found and used */
+  uint64_t searches;     /* plans whose candidates were timed */
 } fuseplanCacheStatistics_t;
 
 /* Counts of this process since the cache was first used. */
@@ -57,7 +59,7 @@ typedef struct {
 FUSEPLAN_API fuseplanStatus_t fuseplanCacheVerify(fuseplanHandle_t handle,
                                                   fuseplanCacheReport_t* report);
 
-/* Deletes all kernels, for all processes. Compiled plans are not affected. */
+/* Deletes all kernels and tuning results, for all processes. Compiled plans are not affected. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCacheClear(fuseplanHandle_t handle);
 
 typedef struct {

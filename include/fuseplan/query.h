@@ -41,6 +41,32 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetSolvers(fuseplanHandle_t handle, fu
                                                      int requestCount, int* returnedCount,
                                                      fuseplanSolverInfo_t* solvers);
 
+typedef struct {
+  size_t structSize;
+  const char* solver;
+  const char* config;       /* one of the solver's tuning parameters for this plan */
+  int chosen;               /* 1: the one that fuseplanCompilePlan takes if it times nothing */
+  const char* configSource; /* why it is chosen; "" for all others:
+                               "model"    what the solvers expect to be best
+                               "shipped"  the library's table of measured winners for this line of
+                                          processors
+                               "tuned"    a stored winner, timed on this machine
+                               "pinned"   the pin option */
+} fuseplanCandidate_t;
+
+/* What the find_mode option lets fuseplanCompilePlan choose from: the default of every solver that
+ * accepts the plan, best first, then their other tuning parameters. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetCandidates(fuseplanHandle_t handle,
+                                                        fuseplanPlan_t plan, int requestCount,
+                                                        int* returnedCount,
+                                                        fuseplanCandidate_t* candidates);
+
+/* Stores a candidate as the plan's winner, as if a search had found it: for tuning results that
+ * were made elsewhere. It counts for this thread count and these options, for as long as the cache
+ * keeps it. InvalidValue: not the "solver:config" of any candidate. */
+FUSEPLAN_API fuseplanStatus_t fuseplanPlanStoreWinner(fuseplanHandle_t handle, fuseplanPlan_t plan,
+                                                      const char* candidate);
+
 /* ---- Why not ----------------------------------------------------------------------------- */
 
 /* Values are never reused. */
@@ -159,6 +185,12 @@ typedef struct {
   double compileMicroseconds; /* selecting, generating or fetching, and loading */
   size_t binaryBytes;         /* size of the kernel's object file */
   size_t preparedWeightBytes; /* memory for weights in the kernel's order */
+  const char* configSource;   /* who chose solver and config: "model", "shipped", "tuned" or
+                                 "pinned", see fuseplanPlanGetCandidates */
+  /* Of the search that found a tuned config, now or earlier; 0 if there was none: */
+  double tunedMicroseconds;   /* one execution of it */
+  double untunedMicroseconds; /* one execution of what would have been chosen without */
+  int candidatesTimed;
 } fuseplanPlanInfo_t;
 
 /* What fuseplanCompilePlan made for this handle. NotCompiled: nothing, or the plan was edited

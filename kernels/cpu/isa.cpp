@@ -23,7 +23,40 @@ Isa detect() {
 #endif
 }
 
+struct ModelRange {
+  const char* line;
+  bool amd;
+  unsigned family, first, last;
+};
+constexpr ModelRange kLines[] = {{"zen4", true, 0x19, 0x10, 0x1f},
+                                 {"zen4", true, 0x19, 0x60, 0x7f},
+                                 {"zen4", true, 0x19, 0xa0, 0xaf}};
+
+CpuModel host_model() {
+#if defined(__x86_64__)
+  using Xbyak::util::Cpu;
+  const Cpu cpu;
+  return {cpu.has(Cpu::tAMD), static_cast<unsigned>(cpu.displayFamily),
+          static_cast<unsigned>(cpu.displayModel)};
+#else
+  return {};
+#endif
+}
+
 }  // namespace
+
+std::string_view family_of(const CpuModel& cpu) {
+  for (const ModelRange& line : kLines)
+    if (cpu.amd == line.amd && cpu.family == line.family && cpu.model >= line.first &&
+        cpu.model <= line.last)
+      return line.line;
+  return "generic";
+}
+
+std::string_view host_family() {
+  static const std::string_view family = family_of(host_model());
+  return family;
+}
 
 const char* name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
 

@@ -19,6 +19,17 @@ std::optional<Isa> parse_isa(std::string_view name);
 /// cap is applied where a handle is made.
 Isa host_isa();
 
+/// The line of processors whose shipped tuning table (db/tuning) fits, or "generic":
+///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two
+///         halves, 32 KB first-level and 1 MB second-level data cache a core
+/// It chooses among kernels that are all right, and is no part of their keys.
+std::string_view host_family();
+struct CpuModel {
+  bool amd = false;
+  unsigned family = 0, model = 0;
+};
+std::string_view family_of(const CpuModel& cpu);
+
 /// Lanes of f32 in a vector: 1, 8, 16.
 constexpr int lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : isa == Isa::avx2 ? 8 : 1; }
 

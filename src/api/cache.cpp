@@ -64,6 +64,8 @@ fuseplanStatus_t fuseplanCacheGetStatistics(fuseplanHandle_t handle,
     answer.setAside = stats.set_aside;
     answer.rows = stats.rows;
     answer.bytes = stats.bytes;
+    answer.tuningHits = stats.tuning_hits;
+    answer.searches = stats.searches;
     write_struct(statistics, answer, "statistics");
   });
 }

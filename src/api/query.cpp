@@ -25,13 +25,16 @@ std::vector<const Solver*> solvers_for(const Handle& handle, const Selection& se
 }
 
 std::string explain(const Plan& plan, const Handle& handle) {
-  const Selection selection = plan.query(handle).selection;
+  const auto [selection, choice, candidates] = plan.query(handle);
   std::string text = to_text(plan.problem()) + "\n";
   for (const Solver* solver : solvers_for(handle, selection)) {
     if (!accepted(selection, solver)) continue;
-    text += fmt::format("{}: {} ({})\n", solver->id(),
-                        solver == selection.accepted.front() ? "chosen" : "could run it",
+    const bool chosen = solver == choice.candidate.solver;
+    text += fmt::format("{}: {} ({})\n", solver->id(), chosen ? "chosen" : "could run it",
                         solver->sentence());
+    if (chosen)
+      text += fmt::format("  config {} ({}: {})\n", choice.candidate.config, name_of(choice.source),
+                          sentence_of(choice.source));
   }
   for (const Rejection& rejection : selection.rejections) text += rejection.sentence() + "\n";
   text.pop_back();
@@ -83,6 +86,33 @@ fuseplanStatus_t fuseplanPlanGetSolvers(fuseplanHandle_t handle, fuseplanPlan_t 
                        plan_object->strings.keep(solver->sentence()), solver->algorithm(),
                        accepted(selection, solver) ? 1 : 0, 0});
     write_structs(requestCount, returnedCount, solvers, infos, "solvers");
+  });
+}
+
+fuseplanStatus_t fuseplanPlanGetCandidates(fuseplanHandle_t handle, fuseplanPlan_t plan,
+                                           int requestCount, int* returnedCount,
+                                           fuseplanCandidate_t* candidates) {
+  return guard(__func__, [&] {
+    const auto handle_object = pin(handle, "handle");
+    const auto plan_object = pin(plan, "plan");
+    const Support support = plan_object->plan.query(handle_object->handle, true);
+    StringPool& strings = plan_object->strings;
+    std::vector<fuseplanCandidate_t> rows;
+    for (const Candidate& candidate : support.candidates) {
+      const bool chosen = candidate == support.choice.candidate;
+      rows.push_back({0, strings.keep(candidate.solver->id()), strings.keep(candidate.config),
+                      chosen ? 1 : 0, chosen ? name_of(support.choice.source) : ""});
+    }
+    write_structs(requestCount, returnedCount, candidates, rows, "candidates");
+  });
+}
+
+fuseplanStatus_t fuseplanPlanStoreWinner(fuseplanHandle_t handle, fuseplanPlan_t plan,
+                                         const char* candidate) {
+  return guard(__func__, [&] {
+    const auto handle_object = pin(handle, "handle");
+    const auto plan_object = pin(plan, "plan");
+    plan_object->plan.store_winner(handle_object->handle, required(candidate, "candidate"));
   });
 }
 

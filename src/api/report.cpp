@@ -70,14 +70,18 @@ fuseplanStatus_t fuseplanPlanGetInfo(fuseplanHandle_t handle, fuseplanPlan_t pla
     const Compiled& compiled = plan_object->plan.compiled(handle_object->handle);
     const Variant& variant = compiled.main();
     fuseplanPlanInfo_t answer{};
-    answer.solver = plan_object->strings.keep(variant.solver->id());
-    answer.config = plan_object->strings.keep(variant.config);
+    answer.solver = plan_object->strings.keep(variant.choice.candidate.solver->id());
+    answer.config = plan_object->strings.keep(variant.choice.candidate.config);
     answer.kernelCount = 1;
     answer.variantCount = static_cast<int>(compiled.variant_count());
     answer.cacheHit = variant.from_cache ? 1 : 0;
     answer.compileMicroseconds = variant.compile_us;
     answer.binaryBytes = variant.binary.size();
     answer.preparedWeightBytes = variant.executable->prepared_bytes();
+    answer.configSource = name_of(variant.choice.source);
+    answer.tunedMicroseconds = variant.choice.times.us;
+    answer.untunedMicroseconds = variant.choice.times.model_us;
+    answer.candidatesTimed = variant.choice.times.timed;
     write_struct(info, answer, "info");
   });
 }

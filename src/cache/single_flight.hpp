@@ -16,4 +16,14 @@ const char* outcome_name(Outcome outcome);
 Row get_or_build(KernelStore& store, const CacheKey& key, const std::function<Row()>& build,
                  Outcome& outcome);
 
+/// A tuning result: how to tell that a stored one still means something, and how to find another.
+struct TuningRequest {
+  std::function<bool(const std::string& value)> usable;
+  std::function<std::string()> search;  ///< empty: nothing was found, and nothing is stored
+};
+
+/// The tuning result of `key` from the store or, once, from `request.search`: threads and processes
+/// wait for each other as in get_or_build(). Not usable results are searched for and replaced.
+std::string get_or_tune(KernelStore& store, const CacheKey& key, const TuningRequest& request);
+
 }  // namespace fuseplan

@@ -211,16 +211,19 @@ std::optional<std::string> KernelStore::find_tuning(const CacheKey& key) {
     reject(key, "tuning result");
     return std::nullopt;
   }
+  remember_tuning(key, row.value);
   return row.value;
+}
+
+void KernelStore::remember_tuning(const CacheKey& key, const std::string& value) {
+  std::lock_guard lock(fork_state().memory);
+  if (tuning_.size() >= kTuningInMemory) tuning_.clear();
+  tuning_[key.digest] = value;
 }
 
 void KernelStore::put_tuning(const CacheKey& key, const std::string& value) {
   if (config_.mode == CacheMode::off) return;
-  {
-    std::lock_guard lock(fork_state().memory);
-    if (tuning_.size() >= kTuningInMemory) tuning_.clear();
-    tuning_[key.digest] = value;
-  }
+  remember_tuning(key, value);
   if (!can_write()) return;
   const auto stored = on_disk(Direction::write, [&](Disk& disk) {
     return disk.write([&](auto& database) {

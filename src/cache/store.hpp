@@ -53,6 +53,8 @@ struct StoreStats {
   std::uint64_t evicted = 0;          ///< rows deleted to make room
   std::uint64_t rejected_rows = 0;    ///< rows whose digest, lengths or text did not hold
   std::uint64_t busy_timeouts = 0;    ///< times the patience with a locked database ran out
+  std::uint64_t tuning_hits = 0;      ///< tuning results that were found
+  std::uint64_t searches = 0;         ///< tuning results that had to be timed
   std::uint64_t set_aside = 0;        ///< damaged databases moved out of the way
   std::uint64_t rows = 0, bytes = 0;  ///< of the database; of the memory layer without one
   std::uint64_t hits() const { return hits_memory + hits_disk; }
@@ -101,6 +103,9 @@ class KernelStore {
   void keep(const CacheKey& key, const std::shared_ptr<const Row>& row);
   void count(Source source);
   void count_build() { ++counters_.builds; }
+  // For get_or_tune() and whoever looks results up.
+  void count_tuning_hit() { ++counters_.tuning_hits; }
+  void count_search() { ++counters_.searches; }
   /// The lock of processes that build `key`; none where its result could not be shared anyway.
   std::optional<FileLock> lock_build(const CacheKey& key);
   FlightTable& flights() { return flights_; }
@@ -108,7 +113,7 @@ class KernelStore {
  private:
   struct Counters {
     std::atomic<std::uint64_t> hits_memory{0}, hits_disk{0}, misses{0}, builds{0}, stored{0},
-        dropped{0}, evicted{0}, rejected_rows{0}, busy_timeouts{0};
+        dropped{0}, evicted{0}, rejected_rows{0}, busy_timeouts{0}, tuning_hits{0}, searches{0};
   };
   enum class Warning : unsigned {
     place = 1,
@@ -134,6 +139,7 @@ class KernelStore {
   void write_row(const CacheKey& key, const StoredRow& row);
   bool insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void reject(const CacheKey& key, std::string_view what);
+  void remember_tuning(const CacheKey& key, const std::string& value);
   bool note_use(const Digest& key);
   void flush_uses();
   void keep_uses(std::vector<Digest> older);
@@ -153,7 +159,7 @@ class KernelStore {
   // Under fork_state().memory:
   MemoryLayer memory_;
   FlightTable flights_;
-  std::map<Digest, std::string> tuning_;
+  std::map<Digest, std::string> tuning_;  // bounded by kTuningInMemory
   unsigned uses_noted_ = 0;
   std::vector<Digest> uses_;  // hits not yet in the database, oldest first
 };

@@ -12,10 +12,10 @@ StoreStats KernelStore::stats() {
       return std::pair(tables::count_kernels(database), tables::file_bytes(database));
     });
   });
-  StoreStats stats{
-      counters_.hits_memory,   counters_.hits_disk, counters_.misses,  counters_.builds,
-      counters_.stored,        counters_.dropped,   counters_.evicted, counters_.rejected_rows,
-      counters_.busy_timeouts, set_aside_};
+  StoreStats stats{counters_.hits_memory, counters_.hits_disk,     counters_.misses,
+                   counters_.builds,      counters_.stored,        counters_.dropped,
+                   counters_.evicted,     counters_.rejected_rows, counters_.busy_timeouts,
+                   counters_.tuning_hits, counters_.searches,      set_aside_};
   std::lock_guard lock(fork_state().memory);
   stats.rows = on_file ? on_file->first : memory_.rows();
   stats.bytes = on_file ? on_file->second : memory_.bytes();

@@ -45,7 +45,9 @@ void print_statistics(fuseplanHandle_t handle, bool json) {
          {"evicted", s.evicted},
          {"rejected_rows", s.rejectedRows},
          {"busy_timeouts", s.busyTimeouts},
-         {"set_aside", s.setAside}},
+         {"set_aside", s.setAside},
+         {"tuning_hits", s.tuningHits},
+         {"searches", s.searches}},
         json);
 }
 

@@ -35,9 +35,9 @@ OpBody resized(const OpBody& body, const Tensor& before, const Tensor& now) {
 
 }  // namespace
 
-Compiled::Compiled(CompileContext context, Problem problem, Dynamic dynamic)
+Compiled::Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing)
     : context_(std::move(context)), dynamic_(dynamic) {
-  owned_.push_back(make_variant(context_, std::move(problem)));
+  owned_.push_back(make_variant(context_, std::move(problem), &timing));
   variants_[0].store(owned_.front().get(), std::memory_order_release);
 }
 
@@ -100,7 +100,7 @@ const Variant& Compiled::variant_for(const Tensor& input, const Tensor& output,
   const std::lock_guard lock(mutex_);
   for (const auto& variant : owned_)
     if (matches(*variant, input, output, blends)) return *variant;
-  owned_.push_back(make_variant(context_, problem_for(input, output, blends)));
+  owned_.push_back(make_variant(context_, problem_for(input, output, blends), nullptr));
   const Variant& variant = *owned_.back();
   if (owned_.size() <= kSlots)
     variants_[owned_.size() - 1].store(&variant, std::memory_order_release);

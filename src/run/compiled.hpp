@@ -23,7 +23,8 @@ class Compiled {
   struct Dynamic {
     std::array<bool, kMaxRank> axes{};  ///< by tensor axis
   };
-  Compiled(CompileContext context, Problem problem, Dynamic dynamic);
+  /// `timing` as make_variant(); what dynamic lengths ask for later is never timed.
+  Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing);
 
   /// The variant of the plan as it was written.
   const Variant& main() const { return *variants_[0].load(std::memory_order_acquire); }

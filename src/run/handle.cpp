@@ -77,7 +77,7 @@ void Handle::set_parallel_for(Parallel::Loop loop, void* context) {
 }
 
 CompileContext Handle::compile_context(SolverFilter filter) const {
-  return {device_.backend, device_.index, traits(), options_, std::move(filter), store_};
+  return {device_.backend, device_.index, traits(), options_, std::move(filter), threads(), store_};
 }
 
 void Handle::check_process() const {

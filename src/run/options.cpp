@@ -101,6 +101,24 @@ JitListeners listeners_of(const std::vector<std::string>& names) {
   return {has("perf"), has("gdb")};
 }
 
+// By FindMode.
+constexpr const char* kFindModes[] = {"fast", "hybrid", "normal"};
+
+FindMode find_mode_of(std::string_view name) {
+  const auto* const found = std::find(std::begin(kFindModes), std::end(kFindModes), name);
+  return static_cast<FindMode>(found - std::begin(kFindModes));
+}
+
+PinnedChoice pin_of(const OptionInfo& option, std::string_view value) {
+  const std::size_t colon = value.find(':');
+  PinnedChoice pin{std::string(value.substr(0, colon)), {}};
+  require(pin.solver.empty() ? colon == value.npos : find_solver(pin.solver) != nullptr,
+          Status::BadOption, "--{}={}: no solver \"{}\"; {}", option.key, value, pin.solver,
+          suggest(pin.solver, solver_names()));
+  if (colon != value.npos) pin.config = value.substr(colon + 1);
+  return pin;
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -144,6 +162,9 @@ void Options::set(const OptionInfo& option, std::string_view value) {
   if (key == "disable_solver") disabled_solvers = names_of(option, value, solver_names());
   if (key == "only_solver")
     disabled_solvers = all_but(solver_names(), names_of(option, value, solver_names()));
+  if (key == "find_mode") find_mode = find_mode_of(choice_of(option, value));
+  if (key == "tune_ms") tune_ms = number_of(option, value);
+  if (key == "pin") pin = pin_of(option, value);
   if (key == "cache") cache = choice_of(option, value);
   if (key == "cache_dir") cache_dir = value;
   if (key == "cache_mb") cache_mb = number_of(option, value);
@@ -166,6 +187,11 @@ std::string Options::to_text() const {
   add(threads != defaults.threads, fmt::format("--threads={}", threads));
   add(!disabled.empty(), "--disable_pass=" + joined(disabled));
   add(!disabled_solvers.empty(), "--disable_solver=" + joined(disabled_solvers));
+  add(find_mode != defaults.find_mode,
+      fmt::format("--find_mode={}", kFindModes[static_cast<std::size_t>(find_mode)]));
+  add(tune_ms != defaults.tune_ms, fmt::format("--tune_ms={}", tune_ms));
+  add(!pin.solver.empty(),
+      fmt::format("--pin={}{}{}", pin.solver, pin.config.empty() ? "" : ":", pin.config));
   add(cache != defaults.cache, "--cache=" + cache);
   add(!cache_dir.empty(), "--cache_dir=" + cache_dir);
   add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));

@@ -12,6 +12,15 @@
 
 namespace fuseplan {
 
+/// How compiling chooses between kernels; MIOpen's names.
+enum class FindMode { fast, hybrid, normal };
+
+/// The solver that --pin names, and its configuration; empty: any.
+struct PinnedChoice {
+  std::string solver, config;
+  bool operator==(const PinnedChoice&) const = default;
+};
+
 enum class OptionKind { choice, number, names, text };
 struct OptionInfo {
   const char* key;
@@ -39,6 +48,9 @@ class Options {
   int threads = 0;
   PassOptions passes;
   std::vector<std::string> disabled_solvers;
+  FindMode find_mode = FindMode::fast;
+  int tune_ms = 400;
+  PinnedChoice pin;
   std::string cache = "rw";
   std::string cache_dir;
   int cache_mb = 256;

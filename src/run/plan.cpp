@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "run/plan.hpp"
 
+#include <algorithm>
+
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "run/chooser.hpp"
 
 namespace fuseplan {
 
@@ -88,14 +91,35 @@ Problem Plan::problem() const {
 SolverFilter Plan::filter_on(const Handle& handle) const {
   SolverFilter filter = filter_;
   filter.disabled = handle.options().disabled_solvers;
+  if (filter.pinned.empty()) filter.pinned = handle.options().pin.solver;
   return filter;
 }
 
-Support Plan::query(const Handle& handle) const {
+Support Plan::query(const Handle& handle, bool with_candidates) const {
   const Problem problem = this->problem();
-  const SplitChain chain = optimize(lower(problem), handle.options().passes);
-  const Traits traits = handle.traits();
-  return {select_solvers({problem, chain, traits}, filter_on(handle))};
+  const CompileContext context = handle.compile_context(filter_on(handle));
+  const SplitChain chain = optimize(lower(problem), context.options.passes);
+  const Question question{problem, chain, context.traits};
+  Support support{select_solvers(question, context.filter), {}, {}};
+  auto& accepted = support.selection.accepted;
+  if (accepted.empty()) return support;
+  support.choice = choose(context, question, accepted);
+  if (with_candidates) support.candidates = candidates_of(question, accepted);
+  const auto chosen = std::find(accepted.begin(), accepted.end(), support.choice.candidate.solver);
+  std::rotate(accepted.begin(), chosen, chosen + 1);
+  return support;
+}
+
+void Plan::store_winner(const Handle& handle, std::string_view candidate) const {
+  const Problem problem = this->problem();
+  const CompileContext context = handle.compile_context(filter_on(handle));
+  const SplitChain chain = optimize(lower(problem), context.options.passes);
+  const Question question{problem, chain, context.traits};
+  const auto accepted = select_solvers(question, context.filter).accepted;
+  const auto found = find_candidate(question, accepted, candidate);
+  require(found.has_value(), Status::InvalidValue, "\"{}\" is no solver:config that {} accepts",
+          candidate, to_text(problem));
+  fuseplan::store_winner(context, question, accepted, *found);
 }
 
 void Plan::compile(const Handle& handle) {
@@ -107,8 +131,8 @@ void Plan::compile(const Handle& handle) {
   if (dynamic_.width) axes.axes[rank - 1] = true;
   if (dynamic_.height) axes.axes[rank - 2] = true;
   if (dynamic_.depth) axes.axes[rank - 3] = true;
-  auto compiled =
-      std::make_shared<const Compiled>(handle.compile_context(filter_on(handle)), problem(), axes);
+  auto compiled = std::make_shared<const Compiled>(handle.compile_context(filter_on(handle)),
+                                                   problem(), axes, handle.parallel());
   auto forms = std::make_unique<Forms>();
   if (const Forms* old = forms_.load(std::memory_order_acquire)) *forms = *old;
   forms->by_handle[handle.number()] = std::move(compiled);

@@ -20,9 +20,11 @@ struct DynamicDims {
   bool batch = false, depth = false, height = false, width = false;
 };
 
-/// What a query says without compiling.
+/// What a query says without compiling. The solver that compiling would choose comes first.
 struct Support {
   Selection selection;
+  Choice choice;                      ///< if fused()
+  std::vector<Candidate> candidates;  ///< all that could be timed, if asked for
   bool fused() const { return !selection.accepted.empty(); }
 };
 
@@ -51,7 +53,11 @@ class Plan {
 
   /// Throws Error(UnsupportedOp) for an empty plan.
   Problem problem() const;
-  Support query(const Handle& handle) const;
+  /// Times nothing, so under the find_mode option compiling may choose another.
+  Support query(const Handle& handle, bool with_candidates = false) const;
+  /// Stores "solver:config" as the winner of a search that was made elsewhere. Throws
+  /// Error(InvalidValue) if compiling could not choose it.
+  void store_winner(const Handle& handle, std::string_view candidate) const;
 
   /// Throws Error(UnsupportedOp) with every solver's reasons if none can run it. Compiling again
   /// on the same handle without an edit between is a cheap no-op.

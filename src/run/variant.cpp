@@ -7,19 +7,19 @@
 #include "base/status.hpp"
 #include "cache/single_flight.hpp"
 #include "run/build_id.hpp"
+#include "run/chooser.hpp"
 
 namespace fuseplan {
 namespace {
 
-CacheKey key_of(const CompileContext& context, const Problem& problem, const Solver& solver,
-                const std::string& config) {
+CacheKey key_of(const CompileContext& context, const Problem& problem, const Candidate& candidate) {
   return KeyBuilder()
       .field("library", build_id())
       .field("backend", context.backend->name())
       .field("toolchain", context.backend->toolchain_id())
       .field("target", context.traits.to_text())
-      .field("solver", solver.id())
-      .field("config", config)
+      .field("solver", candidate.solver->id())
+      .field("config", candidate.config)
       .field("passes_off", context.options.passes.disabled)
       .field("problem", to_text(problem))
       .build();
@@ -32,17 +32,17 @@ void verify_code(const CompileContext& context, const Kernel& kernel, const Row&
           "cached code of {} differs from what the library generates", kernel.name);
 }
 
-void build_with(const CompileContext& context, const Solver& solver, Variant& variant) {
+void build_with(const CompileContext& context, const Choice& choice, Variant& variant) {
   const Question question{variant.problem, variant.chain, context.traits};
-  variant.solver = &solver;
-  variant.config = solver.configs(question).front();
-  const Kernel kernel = solver.build(question, variant.config);
+  variant.choice = choice;
+  const Candidate& candidate = choice.candidate;
+  const Kernel kernel = candidate.solver->build(question, candidate.config);
   const auto compile = [&] {
     return Row{kernel.name, context.backend->compile(kernel, context.traits)};
   };
   Outcome outcome{};
-  Row row = get_or_build(*context.store, key_of(context, variant.problem, solver, variant.config),
-                         compile, outcome);
+  Row row =
+      get_or_build(*context.store, key_of(context, variant.problem, candidate), compile, outcome);
   variant.from_cache = outcome != Outcome::built;
   if (variant.from_cache && context.options.verify_code) verify_code(context, kernel, row);
   variant.executable =
@@ -50,6 +50,24 @@ void build_with(const CompileContext& context, const Solver& solver, Variant& va
   variant.binary = std::move(row.blob);
   if (const ConvOp* conv = variant.problem.conv())
     variant.weight_format = to_text(conv->weights) + " " + variant.executable->weight_format();
+}
+
+// The choice, and the defaults of the other accepted solvers for the case that it fails.
+std::vector<Choice> choices_for(const CompileContext& context, const Question& question,
+                                const std::vector<const Solver*>& accepted,
+                                const Parallel* timing) {
+  if (accepted.empty()) return {};
+  std::vector<Choice> choices{timing != nullptr ? find_fastest(context, question, accepted, *timing)
+                                                : choose(context, question, accepted)};
+  for (const Solver* solver : accepted)
+    if (solver != choices.front().candidate.solver)
+      choices.push_back({{solver, {}}, ChoiceSource::model, {}});
+  return choices;
+}
+
+Rejection compile_failure(const Solver& solver, const std::exception& error) {
+  return {RejectCode::Compile, std::string(solver.id()),           -1, "kernel",
+          error.what(),        "a kernel that compiles and loads", {}};
 }
 
 }  // namespace
@@ -60,33 +78,32 @@ std::string reasons_text(const std::vector<Rejection>& rejections) {
   return text;
 }
 
-std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem) {
+std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
+                                            const Parallel* timing) {
   const auto start = std::chrono::steady_clock::now();
   SplitChain chain = optimize(lower(problem), context.options.passes);
-  auto variant = std::make_unique<Variant>(
-      Variant{std::move(problem), std::move(chain), nullptr, {}, {}, nullptr, {}});
-  Selection selection =
-      select_solvers({variant->problem, variant->chain, context.traits}, context.filter);
-  for (const Solver* solver : selection.accepted) {
+  auto variant =
+      std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});
+  const Question question{variant->problem, variant->chain, context.traits};
+  Selection selection = select_solvers(question, context.filter);
+  for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
+    const Solver& solver = *choice.candidate.solver;
     try {
-      build_with(context, *solver, *variant);
+      if (choice.candidate.config.empty())
+        choice.candidate.config = solver.configs(question).front();
+      build_with(context, choice, *variant);
     } catch (const Error& error) {
-      log(LogLevel::warning, "compile", "solver={},problem={},error={}", solver->id(),
+      log(LogLevel::warning, "compile", "solver={},problem={},error={}", solver.id(),
           to_text(variant->problem), error.what());
-      selection.rejections.push_back({RejectCode::Compile,
-                                      std::string(solver->id()),
-                                      -1,
-                                      "kernel",
-                                      error.what(),
-                                      "a kernel that compiles and loads",
-                                      {}});
+      selection.rejections.push_back(compile_failure(solver, error));
       continue;
     }
     variant->compile_us =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-    log(LogLevel::info, "compile", "solver={},config={},cached={},us={:.0f},problem={}",
-        solver->id(), variant->config, variant->from_cache, variant->compile_us,
-        to_text(variant->problem));
+    if (log_enabled(LogLevel::info))
+      log(LogLevel::info, "compile", "solver={},config={},from={},cached={},us={:.0f},problem={}",
+          solver.id(), choice.candidate.config, name_of(choice.source), variant->from_cache,
+          variant->compile_us, to_text(variant->problem));
     return variant;
   }
   fail(Status::UnsupportedOp, "no solver runs {} on {}:{}", to_text(variant->problem),

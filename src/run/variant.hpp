@@ -6,6 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "cache/store.hpp"
+#include "run/choice.hpp"
 #include "run/options.hpp"
 
 namespace fuseplan {
@@ -17,6 +18,7 @@ struct CompileContext {
   Traits traits;
   Options options;
   SolverFilter filter;
+  int threads;  ///< that executions will use
   std::shared_ptr<KernelStore> store;
 };
 
@@ -24,8 +26,7 @@ struct CompileContext {
 struct Variant {
   Problem problem;
   SplitChain chain;
-  const Solver* solver;
-  std::string config;
+  Choice choice;
   Binary binary;
   std::shared_ptr<const Executable> executable;
   std::string weight_format;  ///< the weights' tensor and what the executable makes of it
@@ -33,10 +34,12 @@ struct Variant {
   double compile_us = 0;      ///< selection, lookup or code generation, and loading
 };
 
-/// Lowers, selects, fetches or compiles, and loads. A solver that fails after it accepted is noted
-/// as a rejection and the next one is taken. Throws Error(UnsupportedOp) with every reason when
-/// none is left.
-std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem);
+/// Lowers, selects, chooses, fetches or compiles, and loads. With `timing` the find_mode option may
+/// have candidates timed on those threads; without it nothing is timed. A solver that fails after
+/// it accepted is noted as a rejection and the next one is taken. Throws Error(UnsupportedOp) with
+/// every reason when none is left.
+std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
+                                            const Parallel* timing);
 
 /// Every rejection as one line each, for messages.
 std::string reasons_text(const std::vector<Rejection>& rejections);

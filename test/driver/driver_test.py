@@ -139,6 +139,47 @@ class Driver(unittest.TestCase):
         with open(os.path.join(self.folder.name, "kernel.o"), "rb") as file:
             self.assertEqual(file.read(4), b"\x7fELF")
 
+    def test_tune(self):
+        def tune(*arguments, **keywords):
+            return self.run_json("tune", CONV, "--threads", "1", "--budget", "60", *arguments,
+                                 **keywords)[0]
+        dry = tune("--dry-run")
+        self.assertEqual((dry["timed"], dry["source"]), (0, "model"))
+        self.assertFalse(tune("--dry-run")["searched"])
+        first = tune()
+        self.assertTrue(first["searched"])
+        self.assertGreater(first["timed"], 1)
+        self.assertEqual(first["source"], "tuned")
+        second = tune()
+        self.assertFalse(second["searched"])
+        self.assertEqual(second["candidate"], first["candidate"])
+        self.assertTrue(tune("--again")["searched"])
+        self.assertIn("tuned", self.run_driver("explain", CONV, "--threads", "1"))
+        self.run_driver("tune", status=2)
+
+    def test_winners_travel(self):
+        winner = self.run_json("tune", CONV, "--dry-run")[0]["candidate"]
+        path = os.path.join(self.folder.name, "winners.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"# remark\n{CONV.split(';bias', 1)[0]}* {winner}  # 1 us\n")
+        text = self.run_driver("tune", "--import", path, CONV)
+        self.assertIn("0 of 1 lines apply", text)  # the text is not the canonical one
+        canonical = self.run_json("tune", CONV, "--dry-run")[0]["problem"]
+        for pattern in (canonical, canonical.split(";bias", 1)[0] + "*"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{pattern} {winner}\n")
+            self.assertIn("1 winners would be stored",
+                          self.run_driver("tune", "--import", path, CONV, "--dry-run"))
+            self.assertIn("1 winners stored", self.run_driver("tune", "--import", path, CONV))
+            self.assertEqual(self.run_json("tune", CONV, "--dry-run")[0]["source"], "tuned")
+            self.run_driver("cache", "clear")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{canonical} cpu_direct:77x7\n")
+        self.assertIn("1 refused", self.run_driver("tune", "--import", path, status=1))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("one two three\n")
+        self.run_driver("tune", "--import", path, status=1)
+
     def test_mistakes(self):
         self.run_driver("run", status=2)
         self.run_driver("run", CONV, "--layout", "chwn", status=2)

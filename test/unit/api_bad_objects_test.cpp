@@ -299,6 +299,9 @@ TEST_F(BadArguments, AreRefusedByNameInEveryFunction) {
   PROBE(fuseplanPlanGetSolvers, "solvers", o.handle, o.plan, 1, i, &solver);
   PROBE(fuseplanPlanGetRejections, "rejections", o.handle, o.plan, 1, i, &rejection);
   size = sizeof text;
+  fuseplanCandidate_t candidate = sized<fuseplanCandidate_t>();
+  PROBE(fuseplanPlanGetCandidates, "candidates", o.handle, o.plan, 1, i, &candidate);
+  PROBE(fuseplanPlanStoreWinner, "candidate", o.handle, o.plan, "cpu_portable:default");
   PROBE(fuseplanPlanExplain, "text", o.handle, o.plan, text, &size);
   PROBE(fuseplanGetSupportTable, "entries", o.handle, 1, i, &entry);
   PROBE(fuseplanGetPasses, "passes", 1, i, &pass);

@@ -41,6 +41,12 @@ const Witness kWitnesses[] = {
     {"--disable_solver=cpu_direct",
      [](const Options& o) { return o.disabled_solvers == std::vector<std::string>{"cpu_direct"}; }},
     {"--only_solver=cpu_portable", [](const Options& o) { return o.disabled_solvers.size() >= 3; }},
+    {"--find_mode=hybrid", [](const Options& o) { return o.find_mode == FindMode::hybrid; }},
+    {"--tune_ms=70", [](const Options& o) { return o.tune_ms == 70; }},
+    {"--pin=cpu_direct:14x2,block=1",
+     [](const Options& o) {
+       return o.pin == PinnedChoice{"cpu_direct", "14x2,block=1"};
+     }},
     {"--cache=mem", [](const Options& o) { return o.cache == "mem"; }},
     {"--cache_dir=/somewhere", [](const Options& o) { return o.cache_dir == "/somewhere"; }},
     {"--cache_mb=7", [](const Options& o) { return o.cache_mb == 7; }},
@@ -82,7 +88,8 @@ TEST(Options, AreRefusedOutsideTheirRange) {
   for (const char* flags :
        {"--threads=-1", "--threads=4097", "--threads=", "--threads=two", "--cache_mb=0",
         "--cache_mb=65537", "--cache=yes", "--verify_code=2", "--disable_pass=canonicalize",
-        "max_isa=avx2", "--max_isa", "--jit_profile=vtune"})
+        "max_isa=avx2", "--max_isa", "--jit_profile=vtune", "--find_mode=slow", "--tune_ms=0",
+        "--pin=cpu_dirct", "--pin=:14x2"})
     EXPECT_NE(refusal(flags), "") << flags;
   for (const char* flags : {"--threads=0", "--threads=4096", "--cache_mb=1", "--cache_mb=65536"})
     EXPECT_NO_THROW(Options().apply(flags)) << flags;

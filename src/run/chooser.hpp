@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "run/choice.hpp"
+#include "run/variant.hpp"
+
+namespace fuseplan {
+
+/// Decides between the accepted solvers and their configurations without timing anything: what an
+/// option pins, else the stored winner of a search, else the shipped table, else the model. Throws
+/// Error(UnsupportedOp) for a pinned configuration that the solver does not list.
+/// `accepted` is not empty.
+Choice choose(const CompileContext& context, const Question& question,
+              const std::vector<const Solver*>& accepted);
+
+/// The same under the find_mode option: where nothing is pinned it may time the candidates, with
+/// `parallel`, and store the winner. A search that fails leaves the choice to choose().
+Choice find_fastest(const CompileContext& context, const Question& question,
+                    const std::vector<const Solver*>& accepted, const Parallel& parallel);
+
+/// Keeps a candidate as the winner of a search that was made elsewhere.
+void store_winner(const CompileContext& context, const Question& question,
+                  const std::vector<const Solver*>& accepted, const Candidate& winner);
+
+}  // namespace fuseplan

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "run/search.hpp"
+
+#include <chrono>
+#include <mutex>
+
+#include "base/log.hpp"
+#include "base/status.hpp"
+#include "run/race.hpp"
+#include "run/trial.hpp"
+
+namespace fuseplan {
+namespace {
+
+double now_us() {
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::mutex& one_at_a_time() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+/// The candidates as competitors of a race.
+class Field {
+ public:
+  Field(const CompileContext& context, const Question& question,
+        const std::vector<Candidate>& candidates, const Parallel& parallel)
+      : context_(context),
+        question_(question),
+        candidates_(candidates),
+        trial_(context, question, parallel),
+        entries_(candidates.size()) {}
+
+  bool prepare(std::size_t index) {
+    const Candidate& candidate = candidates_[index];
+    try {
+      const Kernel kernel = candidate.solver->build(question_, candidate.config);
+      const Binary binary = context_.backend->compile(kernel, context_.traits);
+      entries_[index] = trial_.enter(context_.backend->load(kernel, binary, context_.device, {}));
+      return true;
+    } catch (const std::exception& error) {
+      log(LogLevel::warning, "tune", "candidate={},error={}", to_text(candidate), error.what());
+      return false;
+    }
+  }
+
+  double run(std::size_t index, int repeats) {
+    const double us = trial_.run(entries_[index], repeats);
+    if (log_enabled(LogLevel::trace))
+      log(LogLevel::trace, "tune", "candidate={},us={:.3f}", to_text(candidates_[index]),
+          us / repeats);
+    return us;
+  }
+
+ private:
+  const CompileContext& context_;
+  const Question& question_;
+  const std::vector<Candidate>& candidates_;
+  Trial trial_;
+  std::vector<Trial::Entry> entries_;
+};
+
+}  // namespace
+
+std::optional<TuningValue> search(const CompileContext& context, const Question& question,
+                                  const std::vector<Candidate>& candidates,
+                                  const Parallel& parallel) {
+  const std::lock_guard lock(one_at_a_time());
+  try {
+    const double start = now_us();
+    Field field(context, question, candidates, parallel);
+    const Track track{[&](std::size_t index) { return field.prepare(index); },
+                      [&](std::size_t index, int repeats) { return field.run(index, repeats); },
+                      now_us};
+    const auto result = race(candidates.size(), track, 1e3 * context.options.tune_ms);
+    if (!result) return std::nullopt;
+    const std::string winner = to_text(candidates[result->winner]);
+    log(LogLevel::info, "tune",
+        "winner={},us={:.2f},model_us={:.2f},timed={},of={},complete={},ms={:.0f},problem={}",
+        winner, result->winner_us, result->first_us, result->timed, candidates.size(),
+        result->complete, (now_us() - start) * 1e-3, to_text(question.problem));
+    return TuningValue{winner, {result->winner_us, result->first_us, result->timed}};
+  } catch (const std::exception& error) {
+    log(LogLevel::warning, "tune", "problem={},error={}", to_text(question.problem), error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace fuseplan
