@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where: header, library, driver, and what find_package and pkg-config read.
+# What `cmake --install` puts where: header, library, driver with the problem lists, and what
+# find_package and pkg-config read.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
@@ -7,6 +8,8 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
 install(TARGETS fuseplan EXPORT fuseplanTargets)
 if(FUSEPLAN_BUILD_DRIVER)
   install(TARGETS fuseplan-driver)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/problems
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fuseplan FILES_MATCHING PATTERN "*.csv")
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fuseplan TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT fuseplanTargets NAMESPACE fuseplan:: DESTINATION ${package_dir})

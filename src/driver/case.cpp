@@ -12,6 +12,19 @@ HostTensor host_tensor(const TensorSpec& tensor, int misalign) {
   return {static_cast<test::Element>(tensor.type), tensor.lens, tensor.strides, misalign};
 }
 
+// One image of a batch, as a tensor of its own.
+HostTensor image_of(const HostTensor& batch, std::int64_t image) {
+  test::Dims lens = batch.dims(), index(lens.size(), 0), from;
+  lens[0] = 1;
+  HostTensor one(batch.type(), lens);
+  do {
+    from = index;
+    from[0] = image;
+    one.set(index, batch.get(from));
+  } while (test::advance(index, lens));
+  return one;
+}
+
 TensorSpec output_spec(const ProblemSpec& problem) {
   if (problem.output.rank() > 0) return problem.output;
   const bool last = problem.input.strides == packed_strides(problem.input.lens, true) &&
@@ -104,6 +117,21 @@ void Case::execute(fuseplanHandle_t handle) {
 const test::ReferenceResult& Case::reference() {
   if (!reference_) reference_ = test::run_reference(input_, steps_, &previous_);
   return *reference_;
+}
+
+test::Comparison Case::compare_image(std::int64_t image) const {
+  const HostTensor input = image_of(input_, image);
+  std::vector<test::Step> steps = steps_;
+  std::deque<HostTensor> others;
+  for (test::Step& step : steps) {
+    auto* add = std::get_if<test::Add>(&step.op);
+    if (add == nullptr || add->other->dims()[0] == 1) continue;
+    add->other = &others.emplace_back(image_of(*add->other, image));
+  }
+  test::Comparison comparison =
+      test::compare(image_of(output_, image), test::run_reference(input, steps));
+  comparison.damage += output_.damage();
+  return comparison;
 }
 
 HostTensor& Case::new_parameter(const TensorSpec& tensor, double low, double high) {

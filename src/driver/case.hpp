@@ -44,6 +44,11 @@ class Case {
   /// The result computed in double, made at the first call.
   const test::ReferenceResult& reference();
   test::Comparison compare() { return test::compare(output_, reference()); }
+  /// The same for one image of the batch, without the cost of the others. Not for per-activation
+  /// parameters or blending.
+  test::Comparison compare_image(std::int64_t image) const;
+  /// The ops with their data, as the reference sees them.
+  const std::vector<test::Step>& steps() const { return steps_; }
 
  private:
   struct Blend {

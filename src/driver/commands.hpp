@@ -8,6 +8,7 @@ namespace fuseplan::driver {
 // Each adds its subcommand to the application; the callback it sets does the work and throws
 // ExitCode for a result that is neither success nor an error of the caller's.
 void add_run(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_cbainfer(CLI::App& app);
 void add_demo(CLI::App& app);
 void add_explain(CLI::App& app);

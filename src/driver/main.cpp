@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs, checks, times and explains fused plans"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version);
-  for (auto* add : {add_run, add_cbainfer, add_demo, add_explain, add_support, add_passes,
-                    add_cache, add_dump, add_tune})
+  for (auto* add : {add_run, add_bench, add_cbainfer, add_demo, add_explain, add_support,
+                    add_passes, add_cache, add_dump, add_tune})
     add(app);
   try {
     app.parse(argc, argv);

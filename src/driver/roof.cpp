@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -18,18 +18,6 @@ namespace {
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Best of several short bursts: a roof is what the machine can do when nothing disturbs it.
-template <typename F>
-double best_seconds(const F& burst, int bursts) {
-  double best = 1e30;
-  for (int i = 0; i < bursts; ++i) {
-    const double start = seconds_now();
-    burst();
-    best = std::min(best, seconds_now() - start);
-  }
-  return best;
 }
 
 constexpr int kAccumulators = 24;
@@ -116,48 +104,55 @@ std::vector<Copy> copies() {
 
 }  // namespace
 
-double fma_peak_gflops(int threads) {
+double fma_burst_gflops(int threads) {
   constexpr long kRounds = 100000;
   double flops = 0;
-  const double seconds = best_seconds(
-      [&] {
-        flops = 0;
+  const double start = seconds_now();
 #pragma omp parallel for num_threads(threads) reduction(+ : flops) schedule(static, 1)
-        for (int i = 0; i < threads; ++i) flops += fma_burst(kRounds);
-      },
-      20);
-  return flops / seconds * 1e-9;
+  for (int i = 0; i < threads; ++i) flops += fma_burst(kRounds);
+  return flops / (seconds_now() - start) * 1e-9;
+}
+
+double fma_peak_gflops(int threads) {
+  double best = 0;
+  for (int burst = 0; burst < 20; ++burst) best = std::max(best, fma_burst_gflops(threads));
+  return best;
+}
+
+CopyRoof::CopyRoof(std::size_t bytes, int threads)
+    : half_(std::max<std::size_t>(4096, bytes / 2 / 4096 * 4096)),
+      threads_(threads),
+      from_(static_cast<char*>(std::aligned_alloc(4096, half_))),
+      to_(static_cast<char*>(std::aligned_alloc(4096, half_))) {
+  if (!from_ || !to_) throw std::bad_alloc();
+  std::memset(from_.get(), 1, half_);
+  std::memset(to_.get(), 2, half_);
+}
+
+double CopyRoof::burst_gbps() {
+  // Bursts of at least a few megabytes, so that small buffers are timed in their cache.
+  const int repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{4} << 20) / half_));
+  double best = 1e30;
+  for (Copy copy : copies()) {
+    const double start = seconds_now();
+    for (int r = 0; r < repeats; ++r) {
+#pragma omp parallel for num_threads(threads_) schedule(static, 1) if (threads_ > 1)
+      for (int i = 0; i < threads_; ++i) {
+        const std::size_t first = half_ / threads_ * i / 64 * 64;
+        const std::size_t last = i + 1 == threads_ ? half_ : half_ / threads_ * (i + 1) / 64 * 64;
+        copy(to_.get() + first, from_.get() + first, last - first);
+      }
+    }
+    best = std::min(best, (seconds_now() - start) / repeats);
+  }
+  return 2.0 * static_cast<double>(half_) / best * 1e-9;
 }
 
 double copy_gbps(std::size_t bytes, int threads) {
-  const std::size_t half = std::max<std::size_t>(4096, bytes / 2 / 4096 * 4096);
-  const auto aligned = [](std::size_t size) {
-    return std::unique_ptr<char, void (*)(void*)>(
-        static_cast<char*>(std::aligned_alloc(4096, size)), std::free);
-  };
-  const auto from = aligned(half), to = aligned(half);
-  if (!from || !to) return 0;
-  std::memset(from.get(), 1, half);
-  std::memset(to.get(), 2, half);
-  // Bursts of at least a few megabytes, so that small buffers are timed in their cache.
-  const int repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{4} << 20) / half));
-  double best = 1e30;
-  for (Copy copy : copies()) {
-    const double seconds = best_seconds(
-        [&] {
-          for (int r = 0; r < repeats; ++r) {
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
-            for (int i = 0; i < threads; ++i) {
-              const std::size_t first = half / threads * i / 64 * 64;
-              const std::size_t last = i + 1 == threads ? half : half / threads * (i + 1) / 64 * 64;
-              copy(to.get() + first, from.get() + first, last - first);
-            }
-          }
-        },
-        12);
-    best = std::min(best, seconds / repeats);
-  }
-  return 2.0 * static_cast<double>(half) / best * 1e-9;
+  CopyRoof roof(bytes, threads);
+  double best = 0;
+  for (int burst = 0; burst < 12; ++burst) best = std::max(best, roof.burst_gbps());
+  return best;
 }
 
 }  // namespace fuseplan::driver

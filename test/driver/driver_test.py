@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
+HAS_ONEDNN = sys.argv.pop() == "with-onednn"
 DRIVER = os.path.abspath(sys.argv.pop())
 CONV = ("f32:1x16x12x12:nchw;conv(f32:24x16x3x3,pad=1x1);bias(f32:1x24x1x1);"
         "norm(spatial,f32:1x24x1x1);activation(relu)")
@@ -26,12 +28,12 @@ class Driver(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def run_driver(self, *arguments, status=0, **environment):
+    def run_driver(self, *arguments, status=0, output="stdout", **environment):
         result = subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=300,
                                 cwd=self.folder.name, check=False,
                                 env={**self.environment, **environment})
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
-        return result.stdout
+        return getattr(result, output)
 
     def run_json(self, *arguments, **keywords):
         return json.loads(self.run_driver(*arguments, "--json", **keywords))
@@ -120,6 +122,41 @@ class Driver(unittest.TestCase):
         self.assertEqual(len(reports), 8)
         self.assertTrue(all(report["verified"] for report in reports))
         self.assertGreater(reports[0]["published_speedup"], 1)
+
+    def test_bench(self):
+        svg, report = (os.path.join(self.folder.name, name) for name in ("chart.svg", "bench.json"))
+        text = self.run_driver("bench", "--peer", "unfused", "--list", "oddities.csv", "--rows",
+                               "prime,k1", "--layout", "nchw,nhwc", "--time", "0.001",
+                               "--activation", "gelu_tanh", "--json", report, "--svg", svg)
+        with open(report, encoding="utf-8") as file:
+            runs = json.load(file)["runs"]
+        self.assertEqual([run["layout"] for run in runs], ["nchw", "nhwc"])
+        for run in runs:
+            self.assertIn("gelu_tanh", run["chain"])
+            self.assertGreater(len(run["rows"]), 1)
+            for row in run["rows"]:
+                peer = row["peers"][0]
+                self.assertTrue(row["verified"] and peer["agrees"])
+                self.assertAlmostEqual(peer["ratio"], peer["us"] / row["us"])
+                self.assertGreater(row["peak_gflops"], 0)
+            self.assertIn(f"{run['summaries'][0]['mean_ratio']:.3f}x", text)
+        root = xml.etree.ElementTree.parse(svg).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        words = " ".join(root.itertext())
+        self.assertIn("prime", words)
+        self.assertIn("geometric mean", words)
+
+    def test_bench_mistakes(self):
+        oddities = ["bench", "--list", "oddities.csv", "--time", "0.001"]
+        prime = [*oddities, "--rows", "prime"]
+        self.run_driver(*prime, "--peer", "nobody", status=2)
+        self.run_driver("bench", "--peer", "unfused", status=2)
+        self.run_driver(*oddities, "--peer", "unfused", "--rows", "no such row", status=1)
+        if HAS_ONEDNN:
+            self.assertIn("oneDNN 3", self.run_driver(*prime, "--peer", "onednn"))
+        else:
+            refused = self.run_driver(*prime, "--peer", "onednn", status=1, output="stderr")
+            self.assertIn("FUSEPLAN_ONEDNN_DIR", refused)
 
     def test_explain(self):
         self.assertIn("fused by", self.run_driver("explain", CONV))

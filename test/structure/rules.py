@@ -26,6 +26,7 @@ PRIVATE_LIBRARIES = [
     (r"sodium\.h", r"src/base/digest\.cpp"),
     (r"xxhash\.h", r"src/base/digest\.cpp"),
     (r"zstd\.h", r"src/cache/row\.cpp"),
+    (r"oneapi/.*", r"src/driver/peer/onednn.*"),
     (r"dlfcn\.h", r"src/backend/.*|test/.*"),
     (r"(nlohmann|CLI)/.*", r"src/driver/.*|test/.*"),
     (r"gtest/.*", r"test/.*"),

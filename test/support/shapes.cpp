@@ -105,7 +105,12 @@ NormProblem norm_problem(const Row& row) {
 
 }  // namespace
 
-std::string problems_directory() { return FUSEPLAN_PROBLEMS_DIR; }
+std::string problems_directory() {
+  if (std::filesystem::exists(FUSEPLAN_PROBLEMS_DIR)) return FUSEPLAN_PROBLEMS_DIR;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (program.parent_path() / FUSEPLAN_PROBLEMS_INSTALLED).lexically_normal();
+}
 
 std::string problems_path(const std::string& list) {
   return std::filesystem::exists(list) ? list : problems_directory() + "/" + list;

@@ -24,7 +24,7 @@ struct NormProblem {
   double published_speedup = 0;
 };
 
-/// problems/ of the source tree.
+/// problems/ of the source tree; where that is gone, the one installed beside the program.
 std::string problems_directory();
 /// `list` itself if there is such a file, otherwise the one of that name in problems/.
 std::string problems_path(const std::string& list);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/bench/row.hpp"
+
+namespace fuseplan::driver {
+
+/// What `fuseplan-driver bench` was asked for. Lists, layouts, types and batches multiply.
+struct BenchOptions {
+  std::vector<std::string> peers{"onednn"};
+  std::vector<std::string> lists, layouts{"nhwc"}, types{"f32"}, rows;
+  std::vector<std::int64_t> batches{0};  ///< 0: the list's own
+  std::string chain, activation;         ///< empty: what the list's kind usually has; "relu"
+  std::string library_options;
+  int threads = 1;
+  double seconds = 1;  ///< spent timing a row
+  bool raw_weights = false;
+  std::string json, svg;  ///< files; empty: none
+};
+
+/// Measures everything, printing each run's table as soon as it is there.
+std::vector<BenchRun> run_bench(const BenchOptions& options);
+
+}  // namespace fuseplan::driver

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "driver/bench/report.hpp"
+#include "driver/bench/summary.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+std::string time_text(double us) {
+  return us < 1e4 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us * 1e-3);
+}
+std::string time_text(const std::optional<double>& us) { return us ? time_text(*us) : "-"; }
+
+std::string rate_text(const BenchRow& row) {
+  return row.flops > 0 ? fmt::format("{:.1f} GFLOP/s", row.gflops())
+                       : fmt::format("{:.1f} GB/s", row.gbps());
+}
+
+std::string check_text(const BenchRow& row) {
+  if (row.right()) return "right";
+  return row.verified ? "DIFFERS" : "WRONG";
+}
+
+std::string header() {
+  return fmt::format(
+      "{:<18} {:>10} {:>15} {:>5} | {:>10} {:>5} {:>7}  {:<36} {:>10} {:>10}  {:<8}{}\n", "problem",
+      "fuseplan", "rate", "roof", "peer", "roof", "ratio", "its way", "bn folded", "any layout",
+      "result", "solver");
+}
+
+std::string peer_columns(const BenchRow& row, std::size_t peer) {
+  const BenchPeer& other = row.peers[peer];
+  if (!other.ran()) return fmt::format("| refused: {}", other.refusal);
+  return fmt::format("| {:>10} {:>4.0f}% {:>6.2f}x  {:<36.36} {:>10} {:>10}  {:<8}{}",
+                     time_text(other.us), 100 * row.roof_share(other.us), *row.ratio(peer),
+                     other.way, time_text(other.folded_us), time_text(other.free_layout_us),
+                     check_text(row), row.solver);
+}
+
+std::string row_text(const BenchRow& row) {
+  std::string text;
+  for (std::size_t peer = 0; peer < row.peers.size(); ++peer) {
+    const std::string own =
+        peer > 0 ? fmt::format("{:<18} {:>10} {:>15} {:>5} ", "", "", "", "")
+                 : fmt::format("{:<18.18} {:>10} {:>15} {:>4.0f}% ", row.name, time_text(row.us),
+                               rate_text(row), 100 * row.roof_share(row.us));
+    text += own + peer_columns(row, peer);
+    if (row.published_speedup > 0) text += fmt::format("  MIOpen's {:.2f}x", row.published_speedup);
+    text += '\n';
+  }
+  if (!row.mismatch.empty()) text += "  " + row.mismatch + "\n";
+  return text;
+}
+
+std::string summary_text(const BenchRun& run, std::size_t peer) {
+  const BenchSummary s = summarize(run, peer);
+  if (s.rows == 0) return fmt::format("{}: ran none of the rows\n", run.peers[peer]);
+  std::string text = fmt::format(
+      "{} / fuseplan: geometric mean {:.3f}x over {} rows; worst {:.3f}x ({}); of roof {:.0f} % "
+      "against {:.0f} %\n  network (rows times their counts): {} against {}, {:.3f}x",
+      run.peers[peer], s.mean_ratio, s.rows, s.worst_ratio, s.worst_row, 100 * s.roof_share,
+      100 * s.peer_roof_share, time_text(s.us), time_text(s.peer_us), s.network_ratio());
+  if (s.folded_us)
+    text +=
+        fmt::format("; with batchnorm folded into weights beforehand {}", time_text(*s.folded_us));
+  if (s.free_layout_us)
+    text += fmt::format("; in layouts of its own choice {}", time_text(*s.free_layout_us));
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string bench_table(const BenchRun& run) {
+  std::string text = fmt::format("{}\n{}\n", run.title(), run.device);
+  text += header();
+  for (const BenchRow& row : run.rows) text += row_text(row);
+  for (std::size_t peer = 0; peer < run.peers.size(); ++peer) text += summary_text(run, peer);
+  return text;
+}
+
+}  // namespace fuseplan::driver

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuseplan::driver {
+
+/// One way of a peer and what it took.
+struct BenchWay {
+  std::string name, role, implementation;
+  double us = 0;
+};
+
+/// A peer on one problem.
+struct BenchPeer {
+  std::string refusal;  ///< why it cannot run the problem; nothing else is set then
+  std::string way;      ///< the fastest contender
+  double us = 0;        ///< its time
+  std::optional<double> folded_us, free_layout_us, beyond_us;
+  bool agrees = false;  ///< with fuseplan's result, every way
+  double max_relative_difference = 0;
+  std::vector<BenchWay> ways;
+
+  bool ran() const { return refusal.empty(); }
+};
+
+/// fuseplan on one problem, the roofs beside it, and every peer.
+struct BenchRow {
+  std::string name, problem, solver, config;
+  std::int64_t count = 1;  ///< how often the layer stands in its network
+  double published_speedup = 0;
+  double us = 0, flops = 0, bytes = 0;
+  double peak_gflops = 0, copy_gbps = 0;
+  bool verified = false;
+  double max_relative_error = 0;
+  std::string mismatch;
+  std::vector<BenchPeer> peers;  ///< in the order of BenchRun::peers
+
+  double gflops() const { return flops / us * 1e-3; }
+  double gbps() const { return bytes / us * 1e-3; }
+  /// Time at the roof over `time_us`.
+  double roof_share(double time_us) const;
+  /// Peer time over fuseplan time; nothing where the peer refused.
+  std::optional<double> ratio(std::size_t peer) const;
+  bool right() const;
+};
+
+/// A list in one form.
+struct BenchRun {
+  std::string list, layout, dtype, chain;
+  std::int64_t batch = 0;
+  int threads = 1;
+  bool raw_weights = false;
+  std::string device;
+  std::vector<std::string> peers;  ///< titles
+  std::vector<BenchRow> rows;
+
+  /// "resnet50.csv, nhwc, f32, batch 1, ..."
+  std::string title() const;
+};
+
+}  // namespace fuseplan::driver

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "driver/bench/measure_row.hpp"
+#include "driver/bench/options.hpp"
+#include "driver/bench/report.hpp"
+#include "driver/measure.hpp"
+#include "driver/problem_list.hpp"
+#include "driver/report.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+/// Parameters with which a peer's activation is the same function as MIOpen's of that name.
+ActivationParameters plain_parameters(fuseplanActivationMode_t mode) {
+  return mode == fuseplanActivationTANH ? ActivationParameters{1, 1, 0} : usual_parameters(mode);
+}
+
+bool wanted(const std::string& name, const std::vector<std::string>& pieces) {
+  return pieces.empty() || std::any_of(pieces.begin(), pieces.end(), [&](const std::string& piece) {
+           return name.find(piece) != std::string::npos;
+         });
+}
+
+std::vector<ProblemSpec> problems_of(const BenchOptions& options, const BenchRun& run) {
+  std::vector<ProblemSpec> chosen;
+  for (ProblemSpec& problem : read_list(
+           run.list, {options.chain, run.batch, parse_type(run.dtype), run.layout == "nhwc"})) {
+    if (!wanted(problem.name, options.rows)) continue;
+    for (OpSpec& op : problem.ops) {
+      if (op.kind != OpKind::activation) continue;
+      if (!options.activation.empty()) op.mode = parse_activation(options.activation);
+      if (!op.parameters) op.parameters = plain_parameters(op.mode);
+    }
+    chosen.push_back(std::move(problem));
+  }
+  if (chosen.empty()) throw std::invalid_argument("--rows: " + run.list + " has none of that name");
+  return chosen;
+}
+
+std::string chain_of(const ProblemSpec& problem) {
+  constexpr const char* kNames[] = {"conv", "bias", "batchnorm", "", "add", "scale and shift"};
+  std::string text;
+  for (const OpSpec& op : problem.ops)
+    text += (text.empty() ? "" : " + ") + std::string(op.kind == OpKind::activation
+                                                          ? name_of(op.mode)
+                                                          : kNames[static_cast<int>(op.kind)]);
+  return text;
+}
+
+/// One handle and its peers, for all runs.
+class Bench {
+ public:
+  explicit Bench(const BenchOptions& options) : options_(options) {
+    MeasureOptions measure;
+    measure.threads = options.threads;
+    measure.library_options = options.library_options;
+    handle_ = make_handle(measure);
+    for (const std::string& name : options.peers) peers_.push_back(make_peer(name, handle_.get()));
+  }
+
+  BenchRun run(const std::string& list, const std::string& layout, const std::string& type,
+               std::int64_t batch) {
+    BenchRun run;
+    run.list = list, run.layout = layout, run.dtype = type, run.batch = batch;
+    run.threads = options_.threads;
+    run.raw_weights = options_.raw_weights;
+    run.device = text_of([this](char* text, std::size_t* size) {
+      return fuseplanGetDeviceName(handle_.get(), text, size);
+    });
+    for (const auto& peer : peers_) run.peers.push_back(peer->title());
+    const std::vector<ProblemSpec> problems = problems_of(options_, run);
+    run.chain = chain_of(problems.front());
+    run.batch = problems.front().input.lens[0];
+    Progress progress(problems.size());
+    for (const ProblemSpec& problem : problems) {
+      progress.step(problem.name);
+      run.rows.push_back(measure_row(handle_.get(), problem, peers_,
+                                     {options_.threads, options_.raw_weights, options_.seconds}));
+    }
+    return run;
+  }
+
+ private:
+  const BenchOptions& options_;
+  Handle handle_;
+  Peers peers_;
+};
+
+}  // namespace
+
+std::vector<BenchRun> run_bench(const BenchOptions& options) {
+  Bench bench(options);
+  std::vector<BenchRun> runs;
+  for (const std::string& list : options.lists)
+    for (const std::string& layout : options.layouts)
+      for (const std::string& type : options.types)
+        for (std::int64_t batch : options.batches) {
+          runs.push_back(bench.run(list, layout, type, batch));
+          std::puts(bench_table(runs.back()).c_str());
+          std::fflush(stdout);
+        }
+  return runs;
+}
+
+}  // namespace fuseplan::driver

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "driver/bench/options.hpp"
+#include "driver/bench/report.hpp"
+#include "driver/commands.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+void bench(const BenchOptions& options) {
+  const std::vector<BenchRun> runs = run_bench(options);
+  write_file(options.json, bench_json(runs).dump(1) + "\n");
+  write_file(options.svg, bench_svg(runs));
+  for (const BenchRun& run : runs)
+    if (!std::all_of(run.rows.begin(), run.rows.end(), [](const BenchRow& r) { return r.right(); }))
+      throw ExitCode{1};
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Compare with a peer over problem lists, in turns, and check both");
+  command->add_option("--list", options->lists, "CSV lists, paths or names in problems/")
+      ->required()
+      ->delimiter(',');
+  command->add_option("--peer", options->peers, "onednn; unfused: fuseplan op by op")
+      ->check(CLI::IsMember({"onednn", "unfused"}))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--layout", options->layouts, "nchw, nhwc or both")
+      ->check(CLI::IsMember({"nchw", "nhwc"}))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--dtype", options->types, "f32, f16, bf16")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--batch", options->batches, "batch sizes instead of the list's")
+      ->check(CLI::PositiveNumber)
+      ->delimiter(',');
+  command->add_option("--chain", options->chain,
+                      "ops behind each shape, e.g. \"bias;activation(relu)\"");
+  command->add_option("--activation", options->activation, "the chain's, such as gelu_tanh");
+  command->add_option("--rows", options->rows, "only rows whose name contains one of these")
+      ->delimiter(',');
+  command->add_option("--threads", options->threads, "CPU threads of both")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--options", options->library_options, "library options");
+  command->add_option("--time", options->seconds, "seconds spent timing each row")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--raw-weights", options->raw_weights,
+                    "change the weights before every call; peers reorder them each time too");
+  command->add_option("--json", options->json, "file for everything measured");
+  command->add_option("--svg", options->svg, "file for a chart");
+  command->callback([options] { bench(*options); });
+}
+
+}  // namespace fuseplan::driver

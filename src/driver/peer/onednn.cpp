@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "driver/peer/onednn.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "driver/peer/onednn_conv.hpp"
+#include "driver/peer/onednn_norm.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+// oneDNN takes as many threads as OpenMP offers, at creation and at execution.
+void use_threads(const PeerSettings& settings) { omp_set_num_threads(settings.threads); }
+
+class OnednnPeer : public Peer {
+ public:
+  std::string title() const override {
+    const dnnl_version_t& version = *dnnl_version();
+    return fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch);
+  }
+  PeerWays ways(Case& problem, const PeerSettings& settings) override {
+    use_threads(settings);
+    return problem.problem().conv() != nullptr ? onednn_conv_ways(problem, settings)
+                                               : onednn_norm_ways(problem);
+  }
+  std::function<void()> creation(Case& problem, const PeerSettings& settings) override {
+    use_threads(settings);
+    dnnl::set_primitive_cache_capacity(0);
+    if (problem.problem().conv() != nullptr) return onednn_conv_creation(problem);
+    return [&problem] { create_onednn_norm(problem); };
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Peer> make_onednn() { return std::make_unique<OnednnPeer>(); }
+
+}  // namespace fuseplan::driver
