@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/math.hpp"
+#include "kernels/cpu/emit/math_table.hpp"
 
 namespace fuseplan::cpu {
 
@@ -18,6 +19,7 @@ constexpr float kFar[] = {-0x1.942638p-13f, -0x1.a094a0p+0f, -0x1.d6550ep-1f, -0
 // |x| < kSplit: x + x P(x^2). Else 1 - 2^Q(|x|) with x's sign, |x| limited to 4 where it rounds
 // to 1.
 void emit_erf(VectorCode& c, const Vec& x) {
+  if (c.is_avx512()) return emit_erf_by_table(c, x);
   Temp t(c), far(c);
   c.load(t, 4.0f);
   c.load_bits(far, 0x7fffffffu);

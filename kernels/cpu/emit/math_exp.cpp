@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/math.hpp"
+#include "kernels/cpu/emit/math_table.hpp"
 
 namespace fuseplan::cpu {
 
@@ -59,8 +60,9 @@ void expm1_core(VectorCode& c, const Vec& x) {
 }  // namespace
 
 void emit_exp(VectorCode& c, const Vec& x) {
-  Temp n(c), p(c);
   clamp(c, x, -104.0f, 89.0f);
+  if (c.is_avx512()) return emit_exp_by_table(c, x);
+  Temp n(c), p(c);
   reduce(c, x, n);
   c.polynomial(p, x, kExp);
   c.vfmadd213ps(p, x, c.constant(1.0f));
@@ -77,21 +79,27 @@ void emit_exp2_fraction(VectorCode& c, const Vec& x, const Vec& n) {
 
 void emit_expm1(VectorCode& c, const Vec& x) {
   clamp(c, x, -20.0f, 88.75f);
+  if (c.is_avx512()) return emit_expm1_by_table(c, x);
   expm1_core(c, x);
 }
 
 // 1 / (1 + e^-x). Beyond +-88 the result is 1 or below the normal range.
 void emit_logistic(VectorCode& c, const Vec& x) {
   c.vxorps(x, x, c.bits(0x80000000u));
+  Temp most(c);
+  c.load(most, 88.0f);  // so that the sum and its reciprocal stay finite
+  c.vminps(x, most, x);
   emit_exp(c, x);
-  Temp one(c);
+  Temp sum(c);
+  const Vec& one = most;
   c.load(one, 1.0f);
-  c.vaddps(x, x, one);
-  c.vdivps(x, one, x);
+  c.vaddps(sum, x, one);
+  c.vdivps(x, one, sum);
 }
 
 // (e^2x - 1) / ((e^2x - 1) + 2): no cancellation anywhere, and exactly 1 where it rounds to 1.
 void emit_tanh(VectorCode& c, const Vec& x) {
+  if (c.is_avx512()) return emit_tanh_by_table(c, x);
   clamp(c, x, -10.0f, 10.0f);
   c.vaddps(x, x, x);
   expm1_core(c, x);

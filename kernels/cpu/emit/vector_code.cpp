@@ -89,6 +89,10 @@ void VectorCode::load(const Vec& d, float value) {
   load_bits(d, std::bit_cast<std::uint32_t>(value));
 }
 
+void VectorCode::look_up(const Vec& d, const Vec& index, const Table& table) {
+  vpermps(Xbyak::Zmm(d.getIdx()), Xbyak::Zmm(index.getIdx()), ptr[rip + tables_[table]]);
+}
+
 void VectorCode::load64(const Vec& d, double value) {
   Xbyak::Label& label = pool_[{8, std::bit_cast<std::uint64_t>(value)}];
   if (is_avx512()) {
@@ -189,6 +193,10 @@ void VectorCode::horner(const Vec& d, const Vec& x, const float* c, int n, int s
 
 void VectorCode::emit_pool() {
   align(64);
+  for (auto& [values, label] : tables_) {
+    L(label);
+    for (const float value : values) dd(std::bit_cast<std::uint32_t>(value));
+  }
   const int copies_bytes = is_avx512() ? 0 : bytes();
   for (auto entry = pool_.rbegin(); entry != pool_.rend(); ++entry) {  // 8-byte constants first
     const auto& [size, value] = entry->first;

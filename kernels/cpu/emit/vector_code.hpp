@@ -3,6 +3,7 @@
 
 #include <xbyak/xbyak.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,9 @@ class VectorCode : public Xbyak::CodeGenerator {
   // arithmetic instructions only; `load` and `move` work everywhere.
   Source bits(std::uint32_t value);
   Source constant(float value) { return bits(std::bit_cast<std::uint32_t>(value)); }
+  /// d = table[index % 16], lane by lane; AVX-512 only.
+  using Table = std::array<float, 16>;
+  void look_up(const Vec& d, const Vec& index, const Table& table);
   Xbyak::Address constant64(double value) { return pooled(std::bit_cast<std::uint64_t>(value), 8); }
   /// Four-byte constants by how often the code so far uses them, most often first.
   std::vector<std::uint32_t> used_constants() const;
@@ -121,6 +125,7 @@ class VectorCode : public Xbyak::CodeGenerator {
   Isa isa_;
   RegisterPool vectors_, masks_;
   std::map<std::pair<int, std::uint64_t>, Xbyak::Label> pool_;  ///< by size and bits
+  std::map<Table, Xbyak::Label> tables_;
   std::map<std::uint32_t, int> uses_;
   std::map<std::uint32_t, Vec> hoisted_;
   int words_ = 0, slots_ = 0, slots_offset_ = 0;
