@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "kernels/cpu/direct/tile_emitter.hpp"
+#include "kernels/cpu/direct/variations.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -100,7 +101,7 @@ std::vector<DirectConfig> tuning_space(const DirectShape& shape, Isa isa) {
   for (const TileSize size : sizes_best_first(shape, isa))
     configs.push_back({size.pixels, size.vectors, block_of(shape),
                        chunk_of(shape, isa, size.vectors), stages(shape)});
-  return configs;
+  return with_variations(std::move(configs), shape);
 }
 
 }  // namespace fuseplan::cpu
