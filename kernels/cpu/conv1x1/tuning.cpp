@@ -2,6 +2,7 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "kernels/cpu/conv1x1/cut.hpp"
@@ -13,8 +14,9 @@ namespace {
 struct TileSize {
   int rows, vectors;
 };
-constexpr TileSize kTiles[] = {{14, 2}, {13, 2}, {12, 2}, {9, 3}, {8, 3},  {7, 3}, {6, 4},
-                               {7, 4},  {5, 5},  {4, 6},  {7, 2}, {28, 1}, {14, 1}};
+// Where the estimate cannot tell two apart, the earlier is taken.
+constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
+                               {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
 
 // What a block's input may take of a second-level cache of 1 MB or more.
 constexpr std::int64_t kBlockBytes = 256 << 10;
@@ -75,20 +77,50 @@ class Estimate {
   Cut channels_, pixels_;
 };
 
+/// The best few also with other blocks, and with their input staged.
+std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs) {
+  constexpr std::size_t kBest = 3, kMost = 16;
+  std::vector<Conv1x1Config> others;
+  for (std::size_t i = 0; i < kBest; ++i) {
+    const Conv1x1Config best = configs[i];
+    for (const std::int64_t block : {best.block / 4, best.block * 2}) {
+      others.push_back(best);
+      others.back().block = std::max<std::int64_t>(1, block);
+    }
+    others.push_back(best);
+    others.back().staged = true;
+  }
+  configs.resize(std::min(configs.size(), kMost));
+  for (const Conv1x1Config& other : others)
+    if (std::ranges::find(configs, other) == configs.end()) configs.push_back(other);
+  return configs;
+}
+
 }  // namespace
 
 std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape) {
-  const std::int64_t pixels = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
-  std::vector<Conv1x1Config> configs;
-  const bool staged = !shape.flat;
-  for (const bool by_channel : {true, false}) {
+  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
+  struct Candidate {
+    Conv1x1Config config;
+    double cycles;
+  };
+  std::vector<Candidate> candidates;
+  double least = std::numeric_limits<double>::infinity();
+  for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    for (const TileSize& tile : kTiles)
-      configs.push_back({by_channel, tile.rows, tile.vectors, pixels, staged});
+    for (const TileSize& tile : kTiles) {
+      const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, !shape.flat};
+      candidates.push_back({config, Estimate(shape, config).cycles()});
+      least = std::min(least, candidates.back().cycles);
+    }
   }
-  std::ranges::stable_sort(
-      configs, {}, [&](const Conv1x1Config& config) { return Estimate(shape, config).cycles(); });
-  return configs;
+  constexpr double kSame = 1.01;
+  std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
+    return std::max(candidate.cycles, kSame * least);
+  });
+  std::vector<Conv1x1Config> configs;
+  for (const Candidate& candidate : candidates) configs.push_back(candidate.config);
+  return with_other_blocks(std::move(configs));
 }
 
 }  // namespace fuseplan::cpu
