@@ -24,6 +24,9 @@ class LeafSource {
 /// Registers that have to be free in the pool for any expression to be emitted.
 inline constexpr int kExprRegisters = 10;
 
+/// About how many instructions the expression takes for a vector.
+int work_of(const Expr& expr);
+
 /// Called for each root once its value is in `value`, which may be overwritten.
 using RootSink = std::function<void(std::size_t root, const Vec& value)>;
 
