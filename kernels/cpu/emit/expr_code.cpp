@@ -133,6 +133,17 @@ constexpr Emitter kEmitters[] = {
 
 }  // namespace
 
+int emitted_cost(const Expr& expr) {
+  int cost = 0;
+  for (Ref i = 0; i < expr.graph.size(); ++i) {
+    const Node& node = expr.graph[i];
+    if (node.leaf != Leaf::none) continue;
+    const bool is_function = node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic_;
+    cost += is_function || node.fn == Fn::pow_ ? 10 : 1;
+  }
+  return cost;
+}
+
 void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves, const RootSink& sink) {
   ExprValues values(code, expr, leaves);
   const auto finish = [&](Ref ref) {

@@ -21,6 +21,9 @@ class LeafSource {
   virtual void load(const Vec& d, const Node& leaf) = 0;
 };
 
+/// About how many instructions one vector of the expression takes.
+int emitted_cost(const Expr& expr);
+
 /// Registers that have to be free in the pool for any expression to be emitted.
 inline constexpr int kExprRegisters = 10;
 

@@ -15,13 +15,7 @@ constexpr int kLongRow = 12;  ///< in vectors
 
 /// Vectors computed per turn of the main loop: enough work to hide the loop, not too much code.
 int unroll_of(const Expr& body) {
-  int cost = 0;
-  for (Ref i = 0; i < body.graph.size(); ++i) {
-    const Node& node = body.graph[i];
-    if (node.leaf != Leaf::none) continue;
-    const bool is_function = node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic_;
-    cost += is_function || node.fn == Fn::pow_ ? 10 : 1;
-  }
+  const int cost = emitted_cost(body);
   return cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
 }
 
