@@ -75,7 +75,7 @@ InputSteps staged_steps(const DirectPlan& plan) {
 
 // Even numbers of channels fill their pairs; long rows of pairs lose little to one odd channel.
 bool joins(const DirectShape& shape) {
-  constexpr std::int64_t kFewChannels = 16;
+  constexpr std::int64_t kFewChannels = 8;
   const ConvGeometry& conv = shape.conv;
   return conv.group_inputs % 2 != 0 && conv.group_inputs < kFewChannels && conv.filter[2] > 1 &&
          conv.dilation[2] == 1;

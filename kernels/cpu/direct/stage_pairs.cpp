@@ -63,18 +63,22 @@ FUSEPLAN_AVX512 void pair_rows(const Half* even, const Half* odd, std::int64_t s
   }
 }
 
-/// output[column * channels + channel] = input[channel * channel_step + column], for a few
+/// output[column * channels + channel] = input[channel * channel_step + column], for fewer than 8
 /// channels: 32 columns of all of them make as many vectors, each lane picked from its channel's.
 FUSEPLAN_AVX512 void interleave(const Half* input, std::int64_t channel_step, std::int64_t channels,
                                 Half* output, std::int64_t columns) {
   constexpr int kLanes = 32;
+  Half place = 0;
+  std::int64_t channel_at = 0;
   for (std::int64_t vector = 0; vector < channels; ++vector) {
     alignas(64) Half column_of[kLanes];
-    __mmask32 lanes_of[16] = {};
+    __mmask32 lanes_of[8] = {};
     for (int lane = 0; lane < kLanes; ++lane) {
-      const std::int64_t place = vector * kLanes + lane;
-      column_of[lane] = static_cast<Half>(place / channels);
-      lanes_of[place % channels] |= 1u << lane;
+      column_of[lane] = place;
+      lanes_of[channel_at] |= 1u << lane;
+      if (++channel_at < channels) continue;
+      channel_at = 0;
+      ++place;
     }
     const __m512i index = _mm512_load_si512(column_of);
     for (std::int64_t column = 0; column < columns; column += kLanes) {

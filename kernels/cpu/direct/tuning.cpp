@@ -80,7 +80,10 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& 
   } else {
     std::ranges::for_each(kNarrowTiles, consider);
   }
-  // What the model cannot tell apart is decided by the order of the table.
+  // What the model cannot tell apart is decided by the order of the table; but where each input is
+  // used once and outputs are stored as they are, wide tiles read and write longer runs.
+  if (shape.taps() == 1 && shape.lanes_are_channels)
+    std::ranges::stable_partition(sizes, [](TileSize size) { return size.vectors == 4; });
   const auto cost = [&](TileSize size) { return row_cost(shape, reading, isa, size); };
   constexpr double kSame = 1.02;
   const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
