@@ -6,6 +6,10 @@
 namespace fuseplan {
 namespace {
 
+cpu::Target target_of(const Question& question) {
+  return {question.traits.isa, question.traits.extensions};
+}
+
 class CpuDirect final : public Solver {
  public:
   std::string_view id() const override { return "cpu_direct"; }
@@ -20,13 +24,13 @@ class CpuDirect final : public Solver {
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     need_layout(verdict,
-                cpu::direct_refusal(question.problem, question.chain, question.traits.isa));
+                cpu::direct_refusal(question.problem, question.chain, target_of(question)));
   }
 
   std::vector<std::string> configs(const Question& question) const override {
     std::vector<std::string> texts;
     for (const cpu::DirectConfig& config :
-         cpu::direct_configs(question.problem, question.traits.isa))
+         cpu::direct_configs(question.problem, target_of(question)))
       texts.push_back(to_text(config));
     return texts;
   }
@@ -36,7 +40,7 @@ class CpuDirect final : public Solver {
     require(parsed.has_value(), Status::InvalidValue, "cpu_direct: \"{}\" is no configuration",
             config);
     return {"cpu_direct",
-            cpu::direct_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
+            cpu::direct_recipe(question.problem, question.chain, target_of(question), *parsed)};
   }
 
   std::vector<std::string> samples() const override {

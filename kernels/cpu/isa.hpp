@@ -30,6 +30,22 @@ struct CpuModel {
 };
 std::string_view family_of(const CpuModel& cpu);
 
+/// What some kernels use beyond AVX-512, where a CPU has it.
+struct Extensions {
+  bool bf16 = false;  ///< AVX512_BF16: vdpbf16ps, vcvtneps2bf16
+  /// vdpbf16ps sums products faster than f32 multiply-adds do. It chooses among kernels that are
+  /// all right, and is no part of their keys.
+  bool fast_bf16 = false;
+};
+Extensions host_extensions();
+
+/// What code is generated for.
+struct Target {
+  Isa isa = Isa::portable;
+  Extensions extensions = {};
+  Target(Isa set = Isa::portable, const Extensions& beyond = {}) : isa(set), extensions(beyond) {}
+};
+
 /// Lanes of f32 in a vector: 1, 8, 16.
 constexpr int lanes_of(Isa isa) { return isa == Isa::avx512 ? 16 : isa == Isa::avx2 ? 8 : 1; }
 

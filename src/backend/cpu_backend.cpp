@@ -55,7 +55,10 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   int device_count() const override { return 1; }
   Traits traits(int) const override {
-    return {"cpu", cpu::host_isa(), std::string(cpu::host_family())};
+    return {.backend = "cpu",
+            .isa = cpu::host_isa(),
+            .extensions = cpu::host_extensions(),
+            .family = std::string(cpu::host_family())};
   }
   std::string device_name(int) const override {
     static const std::string name = processor_name();

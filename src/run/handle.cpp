@@ -55,6 +55,7 @@ std::string Handle::device_text() const {
 Traits Handle::traits() const {
   Traits traits = device_.backend->traits(device_.index);
   traits.isa = std::min(traits.isa, options_.max_isa);
+  if (traits.isa < cpu::Isa::avx512) traits.extensions = {};
   return traits;
 }
 

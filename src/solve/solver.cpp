@@ -58,7 +58,9 @@ std::string Rejection::sentence() const {
   return text;
 }
 
-std::string Traits::to_text() const { return fmt::format("{}:{}", backend, cpu::name_of(isa)); }
+std::string Traits::to_text() const {
+  return fmt::format("{}:{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "");
+}
 
 void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string got,
                    std::string need, std::string_view hint, int op) {

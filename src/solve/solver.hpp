@@ -36,6 +36,7 @@ struct Rejection {
 struct Traits {
   std::string backend = "cpu";
   cpu::Isa isa = cpu::Isa::portable;
+  cpu::Extensions extensions = {};
   /// Whose shipped tuning table fits; not part of the text, since it changes no kernel's bytes.
   std::string family = "generic";
   std::string to_text() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "base/status.hpp"
 #include "expr/passes.hpp"
 #include "kernels/cpu/direct/recipe.hpp"
 
@@ -17,13 +18,30 @@ SplitChain chain_of(const Problem& problem) { return optimize(lower(problem), {}
 TEST(DirectConfig, TextReadsBack) {
   for (const DirectConfig& config : direct_configs(parse_problem(kResidual), Isa::avx512))
     EXPECT_EQ(parse_direct_config(to_text(config)), config) << to_text(config);
+  std::string pairs = kResidual;
+  for (std::size_t at; (at = pairs.find("f32")) != std::string::npos;) pairs.replace(at, 3, "bf16");
+  const auto configs =
+      direct_configs(parse_problem(pairs), {Isa::avx512, {.bf16 = true, .fast_bf16 = true}});
+  EXPECT_TRUE(configs.front().pairs);
+  EXPECT_FALSE(configs.back().pairs);
+  for (const DirectConfig& config : configs)
+    EXPECT_EQ(parse_direct_config(to_text(config)), config) << to_text(config);
+}
+
+TEST(DirectConfig, PairsOnlyWhereTheyCanBeMultiplied) {
+  const Problem problem = parse_problem(kResidual);
+  DirectConfig config = direct_configs(problem, Isa::avx512).front();
+  config.pairs = true;
+  EXPECT_THROW(direct_recipe(problem, chain_of(problem), {Isa::avx512, {.bf16 = true}}, config),
+               Error);
 }
 
 TEST(DirectConfig, OtherTextIsRefused) {
-  for (const char* text :
-       {"", "14x2", "14x2,block=1,chunk=1,staged=2", "14x2,block=0,chunk=1,staged=0",
-        "014x2,block=1,chunk=1,staged=0", "-1x2,block=1,chunk=1,staged=0",
-        "14x2,block=1,chunk=1,staged=0 ", "14x2,block=99999999999999999999,chunk=1,staged=0"})
+  for (const char* text : {"", "14x2", "14x2,block=1,chunk=1,staged=0,pairs=0",
+                           "14x2,block=1,chunk=1,staged=0,pairs=2", "14x2,block=1,chunk=1,staged=2",
+                           "14x2,block=0,chunk=1,staged=0", "014x2,block=1,chunk=1,staged=0",
+                           "-1x2,block=1,chunk=1,staged=0", "14x2,block=1,chunk=1,staged=0 ",
+                           "14x2,block=99999999999999999999,chunk=1,staged=0"})
     EXPECT_EQ(parse_direct_config(text), std::nullopt) << text;
 }
 

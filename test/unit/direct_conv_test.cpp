@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "emit_kernel.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/direct/recipe.hpp"
@@ -14,13 +16,13 @@ constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, 
 constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
 
 struct Setting {
-  cpu::Isa isa;
+  cpu::Target target;
   Strides strides;
 };
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  for (cpu::Isa isa : vector_isas())
-    for (Strides strides : kAllStrides) all.push_back({isa, strides});
+  for (const cpu::Target& target : vector_targets())
+    for (Strides strides : kAllStrides) all.push_back({target, strides});
   return all;
 }
 
@@ -30,12 +32,12 @@ class DirectConv : public ::testing::TestWithParam<Setting> {
   /// `config`, or the default.
   bool run(const Problem& problem, const cpu::DirectConfig* config = nullptr) {
     const KernelCase test(problem, random_);
-    const cpu::Isa isa = GetParam().isa;
-    if (direct_refusal(problem, test.chain(), isa)) return false;
+    const cpu::Target& target = GetParam().target;
+    if (direct_refusal(problem, test.chain(), target)) return false;
     const cpu::DirectConfig chosen =
-        config != nullptr ? *config : direct_configs(problem, isa).front();
+        config != nullptr ? *config : direct_configs(problem, target).front();
     const FlushDenormals flush;
-    EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), isa, chosen))))
+    EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, chosen))))
         << to_text(chosen);
     return true;
   }
@@ -49,7 +51,7 @@ class DirectConv : public ::testing::TestWithParam<Setting> {
   Random random_{21};
 };
 INSTANTIATE_TEST_SUITE_P(All, DirectConv, ::testing::ValuesIn(settings()), [](const auto& info) {
-  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
+  return name_of(info.param.target) + "_" + name_of(info.param.strides);
 });
 
 TEST_P(DirectConv, Oddities) {
@@ -115,20 +117,65 @@ TEST_P(DirectConv, Configurations) {
       {{2, 21, 12, 13}, {70, 21, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
   };
   for (const ConvCase& shape : cases)
-    for (const bool staged : {false, true})
-      for (const cpu::DirectConfig& tile :
-           direct_configs(problem(shape, DType::f32, DType::f32, Tail::none), GetParam().isa))
-        for (const auto& [block, chunk] : {std::pair{30, 7}, std::pair{200, 64}}) {
-          cpu::DirectConfig config = tile;
-          config.block = block;
-          config.chunk = chunk;
-          config.staged = staged;
-          run(problem(shape, DType::f32, DType::f32, Tail::add_gelu), &config);
+    for (DType type : {DType::f32, DType::bf16})
+      for (const bool staged : {false, true})
+        for (const cpu::DirectConfig& tile :
+             direct_configs(problem(shape, type, type, Tail::none), GetParam().target))
+          for (const auto& [block, chunk] : {std::pair{30, 7}, std::pair{200, 64}}) {
+            if (type == DType::bf16 && !tile.pairs) continue;
+            cpu::DirectConfig config = tile;
+            config.block = block;
+            config.chunk = chunk;
+            config.staged = staged;
+            run(problem(shape, type, type, Tail::add_gelu), &config);
+          }
+}
+
+// Chains that end in the tile's registers: operands of every type, the previous output, more
+// values than registers are free, sums carried over several chunks.
+TEST_P(DirectConv, ChainsInRegisters) {
+  const ConvCase cases[] = {
+      {{2, 19, 9, 31}, {64, 19, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 38, 15, 17}, {96, 19, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 2}},
+      {{2, 24, 12, 13}, {48, 24, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+  };
+  for (const ConvCase& shape : cases)
+    for (DType in : kTypes)
+      for (DType out : kTypes)
+        for (Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::residual}) {
+          const Problem problem = this->problem(shape, in, out, tail);
+          for (const cpu::DirectConfig& tile : direct_configs(problem, GetParam().target)) {
+            cpu::DirectConfig config = tile;
+            config.chunk = 8;
+            run(problem, &config);
+          }
         }
 }
 
+// With pairs, what lies beside a single channel must not get into the sum, not even as 0 * NaN.
+TEST_P(DirectConv, SingleChannelsAreAlone) {
+  const ConvCase cases[] = {
+      {{1, 3, 9, 20}, {16, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 1, 9, 20}, {16, 1, 3, 3}, {{0, 0}, {0, 0}, {1, 2}, {1, 1}, 1}},
+      {{1, 21, 9, 20}, {16, 21, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 6, 9, 20}, {32, 3, 3, 3}, {{0, 1}, {1, 0}, {1, 1}, {1, 2}, 2}},
+  };
+  for (const ConvCase& shape : cases) {
+    const Problem problem = this->problem(shape, DType::bf16, DType::f32, Tail::none);
+    KernelCase test(problem, random_);
+    test.set_input({0, 0, 4, 10}, std::numeric_limits<double>::quiet_NaN());
+    const cpu::Target& target = GetParam().target;
+    if (direct_refusal(problem, test.chain(), target)) continue;
+    for (const cpu::DirectConfig& config : direct_configs(problem, target)) {
+      const FlushDenormals flush;
+      EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, config))))
+          << to_text(config);
+    }
+  }
+}
+
 TEST_P(DirectConv, SameBitsForAnyThreadCount) {
-  const cpu::Isa isa = GetParam().isa;
+  const cpu::Target& target = GetParam().target;
   const ConvCase cases[] = {
       {{3, 40, 31, 33}, {70, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 300, 20, 20}, {200, 300, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
@@ -137,9 +184,9 @@ TEST_P(DirectConv, SameBitsForAnyThreadCount) {
   for (const ConvCase& shape : cases) {
     const Problem problem = this->problem(shape, DType::bf16, DType::f32, Tail::everything);
     const KernelCase test(problem, random_);
-    if (direct_refusal(problem, test.chain(), isa)) continue;
+    if (direct_refusal(problem, test.chain(), target)) continue;
     const auto recipe =
-        direct_recipe(problem, test.chain(), isa, direct_configs(problem, isa).front());
+        direct_recipe(problem, test.chain(), target, direct_configs(problem, target).front());
     const std::vector<double> one = test.run(*recipe, 1).values();
     for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backend/code_memory.hpp"
@@ -30,6 +31,18 @@ inline std::vector<cpu::Isa> vector_isas() {
   for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
     if (isa <= cpu::host_isa()) isas.push_back(isa);
   return isas;
+}
+
+/// The same, and the widest again with everything beyond it that the machine has, preferred.
+inline std::vector<cpu::Target> vector_targets() {
+  std::vector<cpu::Target> targets;
+  for (const cpu::Isa isa : vector_isas()) targets.emplace_back(isa);
+  if (cpu::host_extensions().bf16)
+    targets.emplace_back(cpu::Isa::avx512, cpu::Extensions{.bf16 = true, .fast_bf16 = true});
+  return targets;
+}
+inline std::string name_of(const cpu::Target& target) {
+  return std::string(cpu::name_of(target.isa)) + (target.extensions.bf16 ? "_bf16" : "");
 }
 
 }  // namespace fuseplan::test

@@ -276,9 +276,13 @@ TEST_P(EmitStorage, RoundsToNearestEvenAndKeepsNan) {
     const float value = std::bit_cast<float>(i % 3 == 0 ? (bits & 0xffff0000u) | 0x8000u : bits);
     if (value == 0 || std::fabs(value) >= 0x1p-126f || std::isnan(value)) x.push_back(value);
   }
-  for (const cpu::Isa isa : vector_isas()) {
-    cpu::RowsSpec spec{
-        .isa = isa, .body = {}, .input = DType::f32, .output = GetParam(), .elements = {}};
+  for (const cpu::Target& target : vector_targets()) {
+    cpu::RowsSpec spec{.isa = target.isa,
+                       .body = {},
+                       .input = DType::f32,
+                       .output = GetParam(),
+                       .elements = {},
+                       .bf16 = target.extensions.bf16};
     spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
     std::vector<std::uint16_t> out(x.size());
     RowsKernel kernel(spec);
@@ -290,7 +294,7 @@ TEST_P(EmitStorage, RoundsToNearestEvenAndKeepsNan) {
       const double want = decode(type, encode(type, static_cast<double>(x[i])));
       const double got = decode(type, out[i]);
       ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : want == got)
-          << name_of(isa) << " " << x[i] << " gives " << got << ", not " << want;
+          << name_of(target) << " " << x[i] << " gives " << got << ", not " << want;
     }
   }
 }

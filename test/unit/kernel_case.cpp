@@ -50,6 +50,11 @@ void KernelCase::compute_expected() {
   expected_ = run_reference(input_, steps, &previous_);
 }
 
+void KernelCase::set_input(const Dims& index, double value) {
+  input_.set(index, value);
+  compute_expected();
+}
+
 void KernelCase::set_weight(const Dims& index, double value) {
   tensors_.at({0, Role::weights}).set(index, value);
   compute_expected();
@@ -183,6 +188,10 @@ std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Str
       return {{BiasOp{params(DType::f32)}, {}},
               {NormOp{NormMode::spatial, params(DType::f32)}, {}},
               {ActivationOp{A::RELU}, {}}};
+    case Tail::residual:
+      return {{NormOp{NormMode::spatial, params(DType::f32)}, {}},
+              {AddOp{like(lens)}, {}},
+              {ActivationOp{A::LEAKYRELU}, {false, true}}};
     case Tail::add_gelu:
       return {{AddOp{like(lens)}, {}}, {ActivationOp{A::GELU_ERF}, {}}};
     case Tail::requantise:

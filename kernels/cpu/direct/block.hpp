@@ -22,12 +22,13 @@ class InputMap {
   InputMap() = default;
   /// Reads the plan's input tensor where it lies.
   static InputMap of_tensor(const DirectPlan& plan, const void* input, const Block& block);
-  /// Copies what `block` needs to `scratch` (plan.stage.elements() floats) and reads it there.
+  /// Copies what `block` needs to `scratch` (plan.stage.bytes()) and reads it there.
   static InputMap of_stage(const DirectPlan& plan, const Moves& moves, const void* input,
-                           const Block& block, float* scratch);
+                           const Block& block, std::byte* scratch);
 
+  /// `channel`: in the plan's steps. In pairs it is not floats that lie there.
   const float* at(const std::array<std::int64_t, 3>& output, const std::array<std::int64_t, 3>& tap,
-                  std::int64_t channel) const {
+                 std::int64_t channel) const {
     std::int64_t address = origin_ + channel * steps_->channel;
     for (std::size_t axis = 0; axis < 3; ++axis)
       address += output[axis] * steps_->output[axis] + tap[axis] * steps_->tap[axis];

@@ -41,7 +41,7 @@ class Walk {
       turned_ =
           scratch_.take_array<float>(static_cast<std::size_t>(kStripPixels * plan_.tile_lanes));
     if (plan_.staged)
-      stage_ = scratch_.take_array<float>(static_cast<std::size_t>(plan_.stage.elements()));
+      stage_ = scratch_.take_array<std::byte>(static_cast<std::size_t>(plan_.stage.bytes()));
     elements_.resize(plan_.shape.elements.size());
     for (const DirectShape::Element& element : plan_.shape.elements)
       element_steps_.push_back(row_step(element.view) *
@@ -67,6 +67,7 @@ class Walk {
 
   void run_chunk(std::int64_t chunk) {
     const TapRange planes = taps_inside(conv_, 0, block_.plane);
+    const bool last = chunk + 1 == plan_.chunks;
     for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
       const TapRange rows = taps_inside(conv_, 1, row);
       for (std::size_t s = block_.strip; s < block_.strip + block_.strips; ++s) {
@@ -74,46 +75,62 @@ class Walk {
         float* sums = sums_;
         if (plan_.chunks > 1)
           sums += ((row - block_.row) * block_.columns + strip.column - block_.column) * width_;
-        sum(chunk, planes, rows, row, strip, sums);
-        if (chunk + 1 == plan_.chunks) finish(row, strip, sums);
+        RowsCall chain;
+        if (last) chain = chain_call(row, strip);
+        sum(chunk, planes, rows, row, strip, sums, last && plan_.in_registers ? &chain : nullptr);
+        if (last && !plan_.in_registers) finish(strip, sums, chain);
       }
     }
   }
 
   void sum(std::int64_t chunk, TapRange planes, TapRange rows, std::int64_t row, const Strip& strip,
-           float* sums) const {
-    const auto& filter = conv_.filter;
-    const std::int64_t first = chunk * plan_.chunk;
+           float* sums, RowsCall* chain) {
     TileCall call;
-    call.channels = std::min(plan_.chunk, conv_.group_inputs - first);
-    call.accumulate = chunk > 0 ? 1 : 0;
-    const std::int64_t row_weights = call.channels * filter[2] * width_;
-    const float* weights = static_cast<const float*>(launch_.arguments.weights) +
-                           block_.group * plan_.weight_offset(plan_.tiles_of_channels) +
-                           plan_.weight_offset(channel_tile_) +
-                           first * plan_.shape.taps() * width_ +
-                           (planes.first * filter[1] + rows.first) * row_weights;
-    call.weight_skip = (filter[1] - rows.count) * row_weights * kFloat;
+    call.finish = chain;
+    const float* weights = start_chunk(chunk, planes, rows, call);
     for (std::size_t i = strip.first; i < strip.last; ++i) {
       const Tile& tile = plan_.tiling.tiles[i];
       const bool any = planes.count > 0 && rows.count > 0 && tile.taps.count > 0;
       call.planes = any ? planes.count : 0;
       call.rows = rows.count;
       call.taps = tile.taps.count;
-      call.tap_skip = (filter[2] - tile.taps.count) * width_ * kFloat;
+      call.tap_skip = (conv_.filter[2] - tile.taps.count) * width_ * kFloat;
       call.weights = weights + tile.taps.first * width_;
       call.input = input_.at({block_.plane, row, tile.column},
-                             {planes.first, rows.first, tile.taps.first}, first);
+                             {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
       launch_.tiles[static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_))](&call);
+      if (chain != nullptr) skip_pixels(*chain, tile.pixels);
     }
   }
 
-  // Applies the chain to a strip's sums and stores it.
-  void finish(std::int64_t row, const Strip& strip, const float* sums) {
-    const std::int64_t within = channel_tile_ * plan_.tile_lanes;
-    const std::int64_t channels = std::min(width_, conv_.group_outputs - within);
-    const std::int64_t channel = block_.group * conv_.group_outputs + within;
+  /// What all tiles of a chunk share; returns the weights of its first tap.
+  const float* start_chunk(std::int64_t chunk, TapRange planes, TapRange rows,
+                           TileCall& call) const {
+    const auto& filter = conv_.filter;
+    const std::int64_t first = chunk * plan_.chunk;
+    const std::int64_t steps = std::min(plan_.chunk, plan_.depth - first);
+    call.single = plan_.odd && chunk + 1 == plan_.chunks ? 1 : 0;
+    call.channels = steps - call.single;
+    call.accumulate = chunk > 0 ? 1 : 0;
+    const std::int64_t row_weights = steps * filter[2] * width_;
+    call.weight_skip = (filter[1] - rows.count) * row_weights * kFloat;
+    return static_cast<const float*>(launch_.arguments.weights) +
+           block_.group * plan_.weight_offset(plan_.tiles_of_channels) +
+           plan_.weight_offset(channel_tile_) + first * plan_.shape.taps() * width_ +
+           (planes.first * filter[1] + rows.first) * row_weights;
+  }
+
+  void skip_pixels(RowsCall& chain, std::int64_t pixels) {
+    chain.output = static_cast<std::byte*>(chain.output) + pixels * chain.output_step;
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      elements_[i] = static_cast<const std::byte*>(elements_[i]) + pixels * element_steps_[i];
+  }
+
+  /// The chain over a strip, as far as it does not depend on where the sums are.
+  RowsCall chain_call(std::int64_t row, const Strip& strip) {
+    const std::int64_t channel =
+        block_.group * conv_.group_outputs + channel_tile_ * plan_.tile_lanes;
     const auto offset = [&](const View& view, DType dtype) {
       return (block_.image * view.stride[0] + channel * view.stride[1] +
               block_.plane * view.stride[2] + row * view.stride[3] +
@@ -133,6 +150,13 @@ class Walk {
     call.uniforms = launch_.frame.uniforms;
     if (launch_.frame.channels != nullptr) call.channels = launch_.frame.channels + channel;
     call.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
+    return call;
+  }
+
+  // Applies the chain to a strip's sums and stores it.
+  void finish(const Strip& strip, const float* sums, RowsCall& call) {
+    const std::int64_t channels =
+        std::min(width_, conv_.group_outputs - channel_tile_ * plan_.tile_lanes);
     if (plan_.shape.lanes_are_channels) {
       call.input = sums;
       call.input_step = width_ * kFloat;
@@ -154,7 +178,8 @@ class Walk {
   const ConvGeometry& conv_;
   Moves moves_;
   Scratch scratch_;
-  float *sums_ = nullptr, *turned_ = nullptr, *stage_ = nullptr;
+  float *sums_ = nullptr, *turned_ = nullptr;
+  std::byte* stage_ = nullptr;
   SmallVector<const void*, 4> elements_;
   SmallVector<std::int64_t, 4> element_steps_;
   Block block_;
@@ -188,7 +213,7 @@ class DirectProgram final : public Program {
   std::size_t prepared_bytes() const override { return packed_weight_bytes(plan_); }
   std::string weight_format() const override { return packed_weight_format(plan_); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
-    pack_weights(plan_, raw, static_cast<float*>(prepared), parallel);
+    pack_weights(plan_, raw, prepared, parallel);
   }
 
  private:

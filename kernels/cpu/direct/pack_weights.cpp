@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "base/memory.hpp"
 #include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/direct/pack_pairs.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -19,14 +21,6 @@ namespace {
 struct Place {
   std::int64_t source, vector;
 };
-
-std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at) {
-  const auto& filter = plan.shape.conv.filter;
-  const std::int64_t first = at[0] / plan.chunk * plan.chunk;
-  const std::int64_t channels = std::min(plan.chunk, plan.shape.conv.group_inputs - first);
-  const std::int64_t row = at[1] * filter[1] + at[2];
-  return first * plan.shape.taps() + (row * channels + at[0] - first) * filter[2] + at[3];
-}
 
 // In the order of memory, so that weights that are neighbours there are neighbours here.
 std::span<Place> places_of(const DirectPlan& plan, Scratch& scratch) {
@@ -122,26 +116,46 @@ class VectorPacker {
 
 }  // namespace
 
+std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at) {
+  const auto& filter = plan.shape.conv.filter;
+  const std::int64_t first = at[0] / plan.chunk * plan.chunk;
+  const std::int64_t channels = std::min(plan.chunk, plan.depth - first);
+  const std::int64_t row = at[1] * filter[1] + at[2];
+  return first * plan.shape.taps() + (row * channels + at[0] - first) * filter[2] + at[3];
+}
+
 std::size_t packed_weight_bytes(const DirectPlan& plan) {
   return static_cast<std::size_t>(plan.shape.conv.groups *
                                   plan.weight_offset(plan.tiles_of_channels)) *
          sizeof(float);
 }
 
-void pack_weights(const DirectPlan& plan, const void* raw, float* packed,
-                  const Parallel& parallel) {
+void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const Parallel& parallel) {
   const ConvGeometry& conv = plan.shape.conv;
   Scratch scratch;
-  const VectorPacker packer(plan, raw, places_of(plan, scratch));
+  std::optional<PairPacker> pairs;
+  std::optional<VectorPacker> floats;
+  if (plan.config.pairs) {
+    pairs.emplace(plan, raw);
+  } else {
+    floats.emplace(plan, raw, places_of(plan, scratch));
+  }
   const std::int64_t lanes = plan.lanes();
   const std::int64_t vectors = (conv.group_outputs + lanes - 1) / lanes;
   const auto pack_vector = [&](long index) {
     const std::int64_t group = index / vectors, vector = index % vectors;
     const std::int64_t tile = vector / plan.config.vectors;
-    float* output = packed + group * plan.weight_offset(plan.tiles_of_channels) +
-                    plan.weight_offset(tile) + vector % plan.config.vectors * lanes;
-    packer.pack(group * conv.group_outputs + vector * lanes, conv.group_outputs - vector * lanes,
-                output, plan.vectors_of(tile) * lanes);
+    float* output = static_cast<float*>(packed) +
+                    group * plan.weight_offset(plan.tiles_of_channels) + plan.weight_offset(tile) +
+                    vector % plan.config.vectors * lanes;
+    const std::int64_t first = group * conv.group_outputs + vector * lanes;
+    const std::int64_t count = conv.group_outputs - vector * lanes;
+    const std::int64_t step = plan.vectors_of(tile) * lanes;
+    if (pairs) {
+      pairs->pack(first, count, output, step);
+    } else {
+      floats->pack(first, count, output, step);
+    }
   };
   const long total = conv.groups * vectors;
   const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
@@ -152,8 +166,9 @@ void pack_weights(const DirectPlan& plan, const void* raw, float* packed,
 }
 
 std::string packed_weight_format(const DirectPlan& plan) {
-  return fmt::format("direct:{}x{}:chunk{}:groups{}", plan.config.vectors, plan.lanes(), plan.chunk,
-                     plan.shape.conv.groups);
+  return fmt::format("direct:{}x{}:chunk{}:groups{}{}{}", plan.config.vectors, plan.lanes(),
+                     plan.chunk, plan.shape.conv.groups, plan.config.pairs ? ":pairs" : "",
+                     plan.joined ? ":joined" : "");
 }
 
 }  // namespace fuseplan::cpu

@@ -6,11 +6,17 @@
 
 namespace fuseplan::cpu {
 
-/// Packed weights, f32, read strictly linearly by the tile kernels:
+/// Packed weights, 32-bit elements read strictly linearly by the tile kernels:
 ///   [group][tile of channels][chunk][plane][row][input channel][tap][output channel]
-/// A tile of channels is as wide as its vectors, with zeros behind the last output channel.
+/// A tile of channels is as wide as its vectors, with zeros behind the last output channel. An
+/// element is an f32 weight; or the bf16 weights of a pair of input channels, the first in the
+/// lower half, with zero for an odd one's partner.
 std::size_t packed_weight_bytes(const DirectPlan& plan);
-void pack_weights(const DirectPlan& plan, const void* raw, float* packed, const Parallel& parallel);
+void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const Parallel& parallel);
+
+/// The vector, counted in a tile's first column of them, of {step through the channels, plane, row,
+/// tap}.
+std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at);
 
 /// Plans with equal formats read equal packed weights.
 std::string packed_weight_format(const DirectPlan& plan);

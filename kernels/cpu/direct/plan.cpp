@@ -6,7 +6,7 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kFloat = sizeof(float), kHalf = sizeof(std::uint16_t);
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -20,47 +20,87 @@ std::int64_t staged_length(const ConvGeometry& conv, std::size_t axis, std::int6
          1;
 }
 
-StagedBlock stage_of(const ConvGeometry& conv, std::int64_t rows, std::int64_t columns) {
-  StagedBlock stage;
-  stage.channels_last = conv.input.stride[1] == 1;
+std::int64_t padded_channels(const DirectPlan& plan) {
+  // Pixels 4 KB apart would all compete for one set of the first-level cache.
+  constexpr std::int64_t kLine = 64, kConflict = 1024;
+  const std::int64_t bytes = plan.source.group_inputs * plan.stage.element_bytes;
+  return plan.source.group_inputs + (bytes % kConflict == 0 ? kLine / plan.stage.element_bytes : 0);
+}
+
+void stage_block(DirectPlan& plan) {
+  const ConvGeometry& conv = plan.source;
+  StagedBlock& stage = plan.stage;
+  stage.channels_last = conv.input.stride[1] == 1 || plan.joined;
+  stage.element_bytes = plan.config.pairs && stage.channels_last ? kHalf : kFloat;
   stage.planes = staged_length(conv, 0, 1);
-  stage.rows = staged_length(conv, 1, rows);
-  stage.columns = staged_length(conv, 2, columns);
-  const std::int64_t channels = conv.group_inputs;
+  stage.rows = staged_length(conv, 1, plan.block_rows);
+  stage.columns = staged_length(conv, 2, plan.block_columns);
   if (stage.channels_last) {
-    // Pixels 4 KB apart would all compete for one set of the first-level cache.
-    const bool conflicts = channels % 256 == 0;
     stage.channel_stride = 1;
-    stage.column_stride = channels + (conflicts ? 16 : 0);
+    stage.column_stride = padded_channels(plan);
     stage.row_stride = stage.columns * stage.column_stride;
   } else {
     stage.column_stride = 1;
     stage.channel_stride = stage.columns;
-    stage.row_stride = channels * stage.channel_stride;
+    stage.row_stride = plan.depth * stage.channel_stride;
   }
   stage.plane_stride = stage.rows * stage.row_stride;
-  return stage;
 }
 
-InputSteps tensor_steps(const ConvGeometry& conv) {
+InputSteps tensor_steps(const DirectPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
   InputSteps steps;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    steps.output[axis] = conv.stride[axis] * conv.input.stride[axis + 2] * kFloat;
-    steps.tap[axis] = conv.dilation[axis] * conv.input.stride[axis + 2] * kFloat;
+    steps.output[axis] = conv.stride[axis] * conv.input.stride[axis + 2] * bytes;
+    steps.tap[axis] = conv.dilation[axis] * conv.input.stride[axis + 2] * bytes;
   }
-  steps.channel = conv.input.stride[1] * kFloat;
+  steps.channel = plan.config.pairs ? kFloat : conv.input.stride[1] * bytes;
   return steps;
 }
 
-InputSteps staged_steps(const ConvGeometry& conv, const StagedBlock& stage) {
+InputSteps staged_steps(const DirectPlan& plan) {
+  const ConvGeometry& conv = plan.source;
+  const StagedBlock& stage = plan.stage;
   const std::array strides{stage.plane_stride, stage.row_stride, stage.column_stride};
   InputSteps steps;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    steps.output[axis] = staged_step(conv, axis) * strides[axis] * kFloat;
-    steps.tap[axis] = conv.dilation[axis] * strides[axis] * kFloat;
+    const std::int64_t bytes = strides[axis] * stage.element_bytes;
+    steps.output[axis] = staged_step(conv, axis) * bytes;
+    steps.tap[axis] = conv.dilation[axis] * bytes;
   }
-  steps.channel = stage.channel_stride * kFloat;
+  steps.channel = stage.channels_last ? kFloat : stage.channel_stride * kFloat;
   return steps;
+}
+
+// Even numbers of channels fill their pairs; long rows of pairs lose little to one odd channel.
+bool joins(const DirectShape& shape) {
+  constexpr std::int64_t kFewChannels = 8;
+  const ConvGeometry& conv = shape.conv;
+  return conv.group_inputs % 2 != 0 && conv.group_inputs < kFewChannels && conv.filter[2] > 1 &&
+         conv.dilation[2] == 1;
+}
+
+void join_taps(DirectPlan& plan) {
+  ConvGeometry& conv = plan.shape.conv;
+  plan.joined = true;
+  conv.group_inputs *= conv.filter[2];
+  conv.filter[2] = 1;
+  conv.pad_lo[2] = 0;
+  conv.input.len[4] = (conv.output.len[4] - 1) * conv.stride[2] + 1;
+}
+
+void choose_steps(DirectPlan& plan) {
+  plan.source = plan.shape.conv;
+  plan.depth = plan.shape.conv.group_inputs;
+  plan.staged = plan.config.staged || plan.shape.input != DType::f32;
+  if (!plan.config.pairs) return;
+  if (joins(plan.shape)) join_taps(plan);
+  const bool lies_in_pairs = plan.source.input.stride[1] == 1;
+  const std::int64_t channels = plan.shape.conv.group_inputs;
+  plan.depth = ceil_div(channels, 2);
+  plan.odd = channels % 2 != 0 && (plan.joined || lies_in_pairs);
+  plan.staged = plan.config.staged || plan.joined || !lies_in_pairs;
 }
 
 void cut_channels(DirectPlan& plan) {
@@ -70,8 +110,9 @@ void cut_channels(DirectPlan& plan) {
   plan.tiles_of_channels = ceil_div(vectors, plan.config.vectors);
   plan.tail_vectors =
       static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.config.vectors);
-  plan.chunk = std::clamp<std::int64_t>(plan.config.chunk, 1, conv.group_inputs);
-  plan.chunks = ceil_div(conv.group_inputs, plan.chunk);
+  const std::int64_t chunk = ceil_div(plan.config.chunk, plan.config.pairs ? 2 : 1);
+  plan.chunk = plan.joined ? plan.depth : std::clamp<std::int64_t>(chunk, 1, plan.depth);
+  plan.chunks = ceil_div(plan.depth, plan.chunk);
 }
 
 // Whole rows if they fit the block, else runs of strips of a single row.
@@ -96,7 +137,44 @@ void cut_blocks(DirectPlan& plan) {
   }
 }
 
+RowsSpec rows_spec(const DirectPlan& plan, const SplitChain& chain, bool bf16) {
+  RowsSpec spec;
+  spec.isa = plan.isa;
+  spec.body = chain.body;
+  spec.input = DType::f32;
+  spec.output = plan.shape.output;
+  spec.bf16 = bf16;
+  spec.lanes_are_channels = plan.shape.lanes_are_channels;
+  const auto lane = static_cast<std::size_t>(plan.shape.lane_axis());
+  for (const DirectShape::Element& element : plan.shape.elements)
+    spec.elements.push_back({element.dtype, element.view.stride[lane] == 1});
+  return spec;
+}
+
+// Whole vectors only, and pixels that instructions can reach from the tile's first.
+bool takes_registers(const DirectPlan& plan) {
+  constexpr std::int64_t kReach = 1 << 30;
+  const auto near = [&](const View& view) {
+    return view.stride[4] * plan.config.pixels * kFloat < kReach;
+  };
+  const auto& elements = plan.shape.elements;
+  return finishes_in_registers(plan.rows) && plan.shape.conv.group_outputs % plan.lanes() == 0 &&
+         near(plan.shape.conv.output) &&
+         std::ranges::all_of(elements, [&](const auto& element) { return near(element.view); });
+}
+
 }  // namespace
+
+std::optional<TileFinish> tile_finish(const DirectPlan& plan) {
+  if (!plan.in_registers) return std::nullopt;
+  const auto step = [](const View& view, DType dtype) {
+    return view.stride[4] * static_cast<std::int64_t>(size_of(dtype));
+  };
+  TileFinish finish{plan.rows, step(plan.shape.conv.output, plan.shape.output), {}};
+  for (const DirectShape::Element& element : plan.shape.elements)
+    finish.element_steps.push_back(step(element.view, element.dtype));
+  return finish;
+}
 
 std::vector<TileSpec> DirectPlan::specs() const {
   std::vector<TileSpec> all;
@@ -119,33 +197,38 @@ int DirectPlan::vectors_of(std::int64_t channel_tile) const {
 }
 
 std::int64_t DirectPlan::weight_offset(std::int64_t channel_tile) const {
-  const std::int64_t depth = shape.conv.group_inputs * shape.taps();
-  if (channel_tile < tiles_of_channels) return channel_tile * tile_lanes * depth;
-  return ((tiles_of_channels - 1) * config.vectors + tail_vectors) * lanes() * depth;
+  const std::int64_t per_lane = depth * shape.taps();
+  if (channel_tile < tiles_of_channels) return channel_tile * tile_lanes * per_lane;
+  return ((tiles_of_channels - 1) * config.vectors + tail_vectors) * lanes() * per_lane;
 }
 
-DirectPlan direct_plan(const DirectShape& shape, Isa isa, const DirectConfig& config) {
+DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const Target& target,
+                       const DirectConfig& config) {
   DirectPlan plan;
-  plan.isa = isa;
+  plan.isa = target.isa;
   plan.config = config;
   plan.shape = shape;
-  plan.staged = config.staged || shape.input != DType::f32;
+  choose_steps(plan);
   cut_channels(plan);
   // Where a row is cut does not depend on the steps, but how much of it is staged, and with it the
   // steps, depends on the cut.
   TileSpec base;
-  base.isa = isa;
+  base.isa = plan.isa;
   base.vectors = config.vectors;
-  plan.tiling = cut_row(shape.conv, base, config.pixels);
+  base.pairs = config.pairs;
+  base.odd = plan.odd;
+  plan.tiling = cut_row(plan.shape.conv, base, config.pixels);
   cut_blocks(plan);
-  plan.stage = stage_of(shape.conv, plan.block_rows, plan.block_columns);
-  plan.steps = plan.staged ? staged_steps(shape.conv, plan.stage) : tensor_steps(shape.conv);
+  stage_block(plan);
+  plan.steps = plan.staged ? staged_steps(plan) : tensor_steps(plan);
   for (TileSpec& spec : plan.tiling.variants)
     spec.steps = {.pixel = plan.steps.output[2],
                   .tap = plan.steps.tap[2],
                   .row = plan.steps.tap[1],
                   .plane = plan.steps.tap[0],
                   .channel = plan.steps.channel};
+  plan.rows = rows_spec(plan, chain, target.extensions.bf16);
+  plan.in_registers = takes_registers(plan);
   return plan;
 }
 

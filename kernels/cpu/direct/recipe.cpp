@@ -35,30 +35,18 @@ bool is_addressable(const DirectPlan& plan) {
   });
 }
 
-RowsSpec rows_spec(const DirectPlan& plan, const SplitChain& chain) {
-  RowsSpec spec;
-  spec.isa = plan.isa;
-  spec.body = chain.body;
-  spec.input = DType::f32;
-  spec.output = plan.shape.output;
-  spec.lanes_are_channels = plan.shape.lanes_are_channels;
-  const auto lane = static_cast<std::size_t>(plan.shape.lane_axis());
-  for (const DirectShape::Element& element : plan.shape.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[lane] == 1});
-  return spec;
-}
-
 class DirectRecipe final : public Recipe {
  public:
   DirectRecipe(DirectPlan plan, const SplitChain& chain) : plan_(std::move(plan)), chain_(chain) {}
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    const std::optional<TileFinish> finish = tile_finish(plan_);
     for (const TileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),
-                           emit_tile(spec)});
-    functions.push_back({"direct_rows", emit_rows(rows_spec(plan_, chain_))});
+                           emit_tile(spec, finish ? &*finish : nullptr)});
+    functions.push_back({"direct_rows", emit_rows(plan_.rows)});
     if (!chain_.channels.roots.empty())
       functions.push_back({"direct_channels", emit_channel_prologue(chain_, plan_.isa)});
     return functions;
@@ -76,30 +64,32 @@ class DirectRecipe final : public Recipe {
 }  // namespace
 
 std::optional<std::string> direct_refusal(const Problem& problem, const SplitChain& chain,
-                                          Isa isa) {
+                                          const Target& target) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
-  if (isa == Isa::portable) return "direct kernels are written for AVX2 and AVX-512 only";
+  if (target.isa == Isa::portable) return "direct kernels are written for AVX2 and AVX-512 only";
   for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype, problem.output().dtype})
     if (!is_stored(dtype))
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape)) return refusal;
-  if (!is_addressable(direct_plan(shape, isa, tuning_space(shape, isa).front())))
+  if (!is_addressable(direct_plan(shape, chain, target, tuning_space(shape, target).front())))
     return "the input's strides reach further than the 2 GiB of an instruction's displacement";
   return std::nullopt;
 }
 
-std::vector<DirectConfig> direct_configs(const Problem& problem, Isa isa) {
-  return tuning_space(direct_shape(problem, {}), isa);
+std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target) {
+  return tuning_space(direct_shape(problem, {}), target);
 }
 
 std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitChain& chain,
-                                            Isa isa, const DirectConfig& config) {
-  require(tile_fits(isa, config.pixels, config.vectors), Status::BadParm,
+                                            const Target& target, const DirectConfig& config) {
+  require(tile_fits(target.isa, config.pixels, config.vectors), Status::BadParm,
           "a direct tile of {}x{} does not fit the registers of {}", config.pixels, config.vectors,
-          name_of(isa));
-  return std::make_shared<DirectRecipe>(direct_plan(direct_shape(problem, chain), isa, config),
-                                        chain);
+          name_of(target.isa));
+  const DirectShape shape = direct_shape(problem, chain);
+  require(!config.pairs || (target.extensions.bf16 && may_pair(shape)), Status::BadParm,
+          "pairs need bf16 input and weights and a CPU with AVX512_BF16");
+  return std::make_shared<DirectRecipe>(direct_plan(shape, chain, target, config), chain);
 }
 
 }  // namespace fuseplan::cpu

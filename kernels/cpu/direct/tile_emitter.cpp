@@ -1,77 +1,98 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/direct/tile_emitter.hpp"
 
-#include <xbyak/xbyak.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
-#include "base/memory.hpp"
 #include "base/status.hpp"
+#include "kernels/cpu/direct/tile_finish.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
+using namespace Xbyak::util;
+
 /// System V: rdi holds the call. The loops, outermost first: planes, rows, channels, taps.
-template <typename Vec>
-class TileCode : public Xbyak::CodeGenerator {
+class TileCode {
  public:
-  TileCode(const TileSpec& spec, const Buffer& buffer)
-      : CodeGenerator(buffer.bytes(), buffer.data()), spec_(spec) {
+  TileCode(const TileSpec& spec, const TileFinish* finish)
+      : spec_(spec), finish_(finish), code_(spec.isa) {}
+
+  std::vector<std::byte> emit() {
+    if (finish_ != nullptr) code_.enter();
     zero_or_load();
     planes();
-    store();
-    vzeroupper();
-    ret();
+    if (finish_ != nullptr) {
+      Xbyak::Label sums;
+      code_.mov(rdx, field(offsetof(TileCall, finish)));
+      code_.test(rdx, rdx);
+      code_.jz(sums);
+      TileFinisher(code_, *finish_, rdx, rsi).emit(spec_.pixels, spec_.vectors);
+      code_.leave();
+      code_.L(sums);
+    }
+    for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rsi + i * code_.bytes()], code_.vec(i));
+    if (finish_ != nullptr) {
+      code_.leave();
+    } else {
+      code_.vzeroupper();
+      code_.ret();
+    }
+    return code_.finish();
   }
 
  private:
-  static constexpr int kBytes = std::is_same_v<Vec, Xbyak::Zmm> ? 64 : 32;
+  /// How a channel's pixel gets into the lanes of a register.
+  enum class Load { whole, single };
 
-  Vec sum(int pixel, int vector) const { return Vec(pixel * spec_.vectors + vector); }
-  Vec weight(int vector) const { return Vec(spec_.pixels * spec_.vectors + vector); }
-  Vec broadcast() const { return Vec((spec_.pixels + 1) * spec_.vectors); }
-  Xbyak::Address field(std::size_t offset) const { return ptr[rdi + static_cast<int>(offset)]; }
-  int tap_bytes() const { return spec_.vectors * kBytes; }
+  int sums() const { return spec_.pixels * spec_.vectors; }
+  Vec sum(int pixel, int vector) const { return code_.vec(pixel * spec_.vectors + vector); }
+  Vec weight(int vector) const { return code_.vec(sums() + vector); }
+  Vec broadcast() const { return code_.vec(sums() + spec_.vectors); }
+  static Xbyak::Address field(std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; }
+  int tap_bytes() const { return spec_.vectors * code_.bytes(); }
 
   void zero_or_load() {
     Xbyak::Label load, ready;
-    mov(rsi, field(offsetof(TileCall, result)));
-    mov(r8, field(offsetof(TileCall, input)));
-    mov(r9, field(offsetof(TileCall, weights)));
-    cmp(qword[rdi + static_cast<int>(offsetof(TileCall, accumulate))], 0);
-    jne(load, T_NEAR);
-    for (int i = 0; i < spec_.pixels * spec_.vectors; ++i) vxorps(Vec(i), Vec(i), Vec(i));
-    jmp(ready, T_NEAR);
-    L(load);
-    for (int i = 0; i < spec_.pixels * spec_.vectors; ++i) vmovups(Vec(i), ptr[rsi + i * kBytes]);
-    L(ready);
-  }
-
-  void store() {
-    for (int i = 0; i < spec_.pixels * spec_.vectors; ++i) vmovups(ptr[rsi + i * kBytes], Vec(i));
+    code_.mov(rsi, field(offsetof(TileCall, result)));
+    code_.mov(r8, field(offsetof(TileCall, input)));
+    code_.mov(r9, field(offsetof(TileCall, weights)));
+    if (spec_.odd) {
+      constexpr int kEvenHalves = 0x55555555;
+      code_.mov(eax, kEvenHalves);
+      code_.kmovd(even_halves_, eax);
+    }
+    code_.cmp(qword[rdi + static_cast<int>(offsetof(TileCall, accumulate))], 0);
+    code_.jne(load);
+    for (int i = 0; i < sums(); ++i) {
+      const Xbyak::Xmm low(i);
+      code_.vxorps(low, low, low);  // writing xmm clears the rest
+    }
+    code_.jmp(ready);
+    code_.L(load);
+    for (int i = 0; i < sums(); ++i) code_.vmovups(code_.vec(i), ptr[rsi + i * code_.bytes()]);
+    code_.L(ready);
   }
 
   void planes() {
     Xbyak::Label plane, row, done;
-    mov(r10, field(offsetof(TileCall, planes)));
-    test(r10, r10);
-    jz(done, T_NEAR);
-    L(plane);
-    mov(r11, r8);
-    mov(rcx, field(offsetof(TileCall, rows)));
-    L(row);
-    mov(rax, r11);
+    code_.mov(r10, field(offsetof(TileCall, planes)));
+    code_.test(r10, r10);
+    code_.jz(done);
+    code_.L(plane);
+    code_.mov(r11, r8);
+    code_.mov(rcx, field(offsetof(TileCall, rows)));
+    code_.L(row);
+    code_.mov(rax, r11);
     channels();
-    add(r11, static_cast<int>(spec_.steps.row));
-    dec(rcx);
-    jnz(row, T_NEAR);
-    add(r9, field(offsetof(TileCall, weight_skip)));
-    add(r8, static_cast<int>(spec_.steps.plane));
-    dec(r10);
-    jnz(plane, T_NEAR);
-    L(done);
+    code_.add(r11, static_cast<int>(spec_.steps.row));
+    code_.dec(rcx);
+    code_.jnz(row);
+    code_.add(r9, field(offsetof(TileCall, weight_skip)));
+    code_.add(r8, static_cast<int>(spec_.steps.plane));
+    code_.dec(r10);
+    code_.jnz(plane);
+    code_.L(done);
   }
 
   // Several channels per turn where one is too little work to hide the loop behind.
@@ -84,100 +105,113 @@ class TileCode : public Xbyak::CodeGenerator {
   }
 
   void channels() {
+    Xbyak::Label done;
+    code_.mov(rdx, field(offsetof(TileCall, channels)));
+    if (!spec_.odd) return all_channels();
+    code_.test(rdx, rdx);
+    code_.jz(done);
+    all_channels();
+    code_.L(done);
+    Xbyak::Label even;
+    code_.cmp(qword[rdi + static_cast<int>(offsetof(TileCall, single))], 0);
+    code_.je(even);
+    channel(Load::single);
+    code_.L(even);
+  }
+
+  void all_channels() {
     const int turn = unroll();
     Xbyak::Label many, rest, one, done;
-    mov(rdx, field(offsetof(TileCall, channels)));
     if (turn > 1) {
-      sub(rdx, turn);
-      jl(rest, T_NEAR);
-      align(32);
-      L(many);
-      for (int i = 0; i < turn; ++i) taps(i);
+      code_.sub(rdx, turn);
+      code_.jl(rest);
+      code_.align(32);
+      code_.L(many);
+      for (int i = 0; i < turn; ++i) taps(i, Load::whole);
       advance(turn);
-      sub(rdx, turn);
-      jge(many, T_NEAR);
-      L(rest);
-      add(rdx, turn);
-      jz(done, T_NEAR);
+      code_.sub(rdx, turn);
+      code_.jge(many);
+      code_.L(rest);
+      code_.add(rdx, turn);
+      code_.jz(done);
     } else {
-      align(32);
+      code_.align(32);
     }
-    L(one);
-    if (spec_.tap_loop) {
-      looped_taps();
-    } else {
-      taps(0);
-      advance(1);
-    }
-    dec(rdx);
-    jnz(one, T_NEAR);
-    L(done);
+    code_.L(one);
+    channel(Load::whole);
+    code_.dec(rdx);
+    code_.jnz(one);
+    code_.L(done);
+  }
+
+  void channel(Load load) {
+    if (spec_.tap_loop) return looped_taps(load);
+    taps(0, load);
+    advance(1);
   }
 
   void advance(int count) {
-    add(rax, static_cast<int>(count * spec_.steps.channel));
-    add(r9, static_cast<int>(count * spec_.taps * tap_bytes()));
+    code_.add(rax, static_cast<int>(count * spec_.steps.channel));
+    code_.add(r9, static_cast<int>(count * spec_.taps * tap_bytes()));
   }
 
-  void taps(int channel) {
+  void taps(int channel, Load load) {
     for (std::int64_t tap = 0; tap < spec_.taps; ++tap)
-      products(rax, channel * spec_.steps.channel + tap * spec_.steps.tap,
-               (channel * spec_.taps + tap) * tap_bytes(), tap);
+      products(channel * spec_.steps.channel + tap * spec_.steps.tap,
+               (channel * spec_.taps + tap) * tap_bytes(), tap, load);
   }
 
-  void looped_taps() {
+  void looped_taps(Load load) {
     Xbyak::Label next;
-    push(rax);
-    push(rsi);
-    mov(rsi, field(offsetof(TileCall, taps)));
-    L(next);
-    products(rax, 0, 0, 0);
-    add(rax, static_cast<int>(spec_.steps.tap));
-    add(r9, tap_bytes());
-    dec(rsi);
-    jnz(next, T_NEAR);
-    pop(rsi);
-    pop(rax);
-    add(rax, static_cast<int>(spec_.steps.channel));
-    add(r9, field(offsetof(TileCall, tap_skip)));
+    code_.push(rax);
+    code_.push(rsi);
+    code_.mov(rsi, field(offsetof(TileCall, taps)));
+    code_.L(next);
+    products(0, 0, 0, load);
+    code_.add(rax, static_cast<int>(spec_.steps.tap));
+    code_.add(r9, tap_bytes());
+    code_.dec(rsi);
+    code_.jnz(next);
+    code_.pop(rsi);
+    code_.pop(rax);
+    code_.add(rax, static_cast<int>(spec_.steps.channel));
+    code_.add(r9, field(offsetof(TileCall, tap_skip)));
   }
 
-  void products(const Xbyak::Reg64& input, std::int64_t offset, std::int64_t weights,
-                std::int64_t tap) {
+  void products(std::int64_t offset, std::int64_t weights, std::int64_t tap, Load load) {
     bool loaded = false;
     for (int pixel = 0; pixel < spec_.pixels; ++pixel) {
       if (!spec_.tap_loop && !spec_.inside(pixel, tap)) continue;
       if (!loaded) {
         for (int vector = 0; vector < spec_.vectors; ++vector)
-          vmovups(weight(vector), ptr[r9 + static_cast<int>(weights + vector * kBytes)]);
+          code_.vmovups(weight(vector),
+                        ptr[r9 + static_cast<int>(weights + vector * code_.bytes())]);
         loaded = true;
       }
-      const Xbyak::RegExp at = input + static_cast<int>(offset + pixel * spec_.steps.pixel);
-      if (spec_.vectors == 1 && kBytes == 64) {
-        vfmadd231ps(sum(pixel, 0), weight(0), ptr_b[at]);
+      const Xbyak::RegExp at = rax + static_cast<int>(offset + pixel * spec_.steps.pixel);
+      if (load == Load::single) {
+        code_.vpbroadcastw(broadcast() | even_halves_ | code_.T_z, word[at]);
+      } else if (spec_.vectors == 1 && code_.is_avx512()) {
+        add_product(sum(pixel, 0), weight(0), code_.ptr_b[at]);
         continue;
+      } else {
+        code_.vbroadcastss(broadcast(), dword[at]);
       }
-      vbroadcastss(broadcast(), dword[at]);
       for (int vector = 0; vector < spec_.vectors; ++vector)
-        vfmadd231ps(sum(pixel, vector), broadcast(), weight(vector));
+        add_product(sum(pixel, vector), broadcast(), weight(vector));
     }
   }
 
-  const TileSpec& spec_;
-};
+  void add_product(const Vec& sum, const Vec& a, const Xbyak::Operand& b) {
+    if (spec_.pairs) return code_.vdpbf16ps(sum, a, b);
+    code_.vfmadd231ps(sum, a, b);
+  }
 
-template <typename Vec>
-std::vector<std::byte> emit_with(const TileSpec& spec) {
-  // No instruction is longer than 15 bytes; the body is repeated for at most 9 channels.
-  const std::int64_t per_channel = tile_products(spec) * 2 + spec.taps * spec.vectors;
-  // Alignment inside the code is relative to a buffer that is itself aligned.
-  const Buffer buffer(
-      static_cast<std::size_t>(4096 + per_channel * 15 * 9 + spec.pixels * spec.vectors * 45));
-  const TileCode<Vec> code(spec, buffer);
-  std::vector<std::byte> bytes(code.getSize());
-  std::memcpy(bytes.data(), code.getCode(), bytes.size());
-  return bytes;
-}
+  const TileSpec& spec_;
+  const TileFinish* finish_;
+  VectorCode code_;
+  Xbyak::Opmask even_halves_{2};
+};
 
 }  // namespace
 
@@ -195,11 +229,13 @@ std::int64_t tile_products(const TileSpec& spec) {
   return products * spec.vectors;
 }
 
-std::vector<std::byte> emit_tile(const TileSpec& spec) {
+std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {
   require(spec.isa != Isa::portable && tile_fits(spec.isa, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
           spec.pixels, spec.vectors);
-  return spec.isa == Isa::avx512 ? emit_with<Xbyak::Zmm>(spec) : emit_with<Xbyak::Ymm>(spec);
+  require(!spec.pairs || spec.isa == Isa::avx512, Status::InternalError,
+          "tiles of pairs are written for AVX-512");
+  return TileCode(spec, finish).emit();
 }
 
 }  // namespace fuseplan::cpu

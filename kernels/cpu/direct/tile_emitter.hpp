@@ -6,17 +6,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cpu/chain_frame.hpp"
 #include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
 
-/// Steps, in bytes, through the f32 input of a tile kernel.
+struct TileFinish;
+
+/// Steps, in bytes, through the input of a tile kernel.
 struct TileSteps {
   std::int64_t pixel = 0;    ///< from one output pixel's tap to the next pixel's same tap
   std::int64_t tap = 0;      ///< along the filter's width
   std::int64_t row = 0;      ///< along the filter's height
   std::int64_t plane = 0;    ///< along the filter's depth
-  std::int64_t channel = 0;  ///< to the next input channel
+  std::int64_t channel = 0;  ///< to the next input channel, or pair of them
   auto operator<=>(const TileSteps&) const = default;
 };
 
@@ -30,6 +33,8 @@ struct TileSpec {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t first = 0, last = 0;
   bool tap_loop = false;  ///< filter width as a loop over TileCall::taps, for wide filters
+  bool pairs = false;     ///< bf16 in pairs of input channels, multiplied by vdpbf16ps; else f32
+  bool odd = false;       ///< with pairs: a single channel may be left over, see TileCall::single
   TileSteps steps;
 
   bool inside(int pixel, std::int64_t tap) const {
@@ -45,8 +50,10 @@ struct TileCall {
   const float* input = nullptr;    ///< first valid plane and row, first channel, column 0
   const float* weights = nullptr;  ///< [plane][row][channel][tap][output channel], first valid row
   float* result = nullptr;
+  const RowsCall* finish = nullptr;   ///< apply the chain (TileFinish) instead of storing sums
   std::int64_t planes = 0, rows = 0;  ///< of the filter inside the image; both 0 if either is
-  std::int64_t channels = 0;          ///< at least 1
+  std::int64_t channels = 0;          ///< or pairs of them; at least 1 unless `single`
+  std::int64_t single = 0;            ///< 1: behind the pairs there is one more channel
   std::int64_t weight_skip = 0;       ///< bytes from the end of a plane's valid rows to the next
   std::int64_t accumulate = 0;        ///< 1: add to what `result` holds
   std::int64_t taps = 0;              ///< with tap_loop: number of taps, at least 1
@@ -60,6 +67,7 @@ bool tile_fits(Isa isa, int pixels, int vectors);
 /// Multiply-adds in the unrolled body for one channel: what decides the size of the code.
 std::int64_t tile_products(const TileSpec& spec);
 
-std::vector<std::byte> emit_tile(const TileSpec& spec);
+/// `finish`: how calls with TileCall::finish end; nullptr if there are none.
+std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish = nullptr);
 
 }  // namespace fuseplan::cpu

@@ -24,36 +24,45 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t depth_of(const DirectShape& shape) { return shape.conv.group_inputs * shape.taps(); }
+/// How a kernel reads its input: f32 channels, or pairs of bf16.
+struct Reading {
+  bool pairs, staged;
+  std::int64_t bytes() const { return pairs ? 2 : kFloat; }  ///< of a channel of a pixel
+};
 
-bool stages(const DirectShape& shape) { return shape.input != DType::f32; }
+std::int64_t depth_of(const DirectShape& shape, bool pairs) {
+  const std::int64_t channels = shape.conv.group_inputs;
+  return (pairs ? ceil_div(channels, 2) : channels) * shape.taps();
+}
 
 // Pixels whose channels lie a multiple of 4 KB apart share the 8 ways of one set of the first-level
 // cache with each other and with the weights.
-double conflict_factor(const DirectShape& shape, double pixels) {
-  if (stages(shape)) return 1;
+bool conflicts(const DirectShape& shape, const Reading& reading, double pixels) {
+  if (reading.staged) return false;
   constexpr std::int64_t kSetPeriod = 4096;
-  constexpr double kWays = 7, kMissing = 1.3;
+  constexpr double kWays = 7;
   const ConvGeometry& conv = shape.conv;
-  const std::int64_t step = conv.input.stride[4] * conv.stride[2] * kFloat;
+  const std::int64_t step = conv.input.stride[4] * conv.stride[2] * reading.bytes();
   const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
-  return pixels / static_cast<double>(places) > kWays ? kMissing : 1;
+  return pixels / static_cast<double>(places) > kWays;
 }
 
 /// Cost of one output row: a multiply-add or a load each, whichever there are more of, and what a
 /// tile costs besides: its call, its store, its share of the chain.
-double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
+double row_cost(const DirectShape& shape, const Reading& reading, Isa isa, TileSize size) {
   const std::int64_t width = shape.conv.output.len[4];
   const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
   const std::int64_t tiles = ceil_div(width, size.pixels);
   const double pixels = static_cast<double>(width) / static_cast<double>(tiles);
+  constexpr double kMissing = 1.3;
+  const double loads_wait = conflicts(shape, reading, pixels) ? kMissing : 1;
   const auto cost = [&](std::int64_t vectors) {
     const double products = pixels * static_cast<double>(vectors);
     const double loads = pixels + static_cast<double>(vectors);
     constexpr double kCall = 60, kStore = 4;
     constexpr double kInFlight = 8;  // two multiply-adds a cycle, four cycles each
-    return std::max({products, loads, kInFlight}) * conflict_factor(shape, pixels) *
-               static_cast<double>(depth_of(shape)) +
+    return std::max({products, loads, kInFlight}) * loads_wait *
+               static_cast<double>(depth_of(shape, reading.pairs)) +
            kCall + kStore * products;
   };
   const std::int64_t full = all / size.vectors, tail = all % size.vectors;
@@ -61,7 +70,7 @@ double row_cost(const DirectShape& shape, Isa isa, TileSize size) {
          (static_cast<double>(full) * cost(size.vectors) + (tail > 0 ? cost(tail) : 0));
 }
 
-std::vector<TileSize> sizes_best_first(const DirectShape& shape, Isa isa) {
+std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& reading, Isa isa) {
   const std::int64_t all = ceil_div(shape.conv.group_outputs, lanes_of(isa));
   std::vector<TileSize> sizes;
   const auto consider = [&](TileSize size) {
@@ -72,8 +81,11 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, Isa isa) {
   } else {
     std::ranges::for_each(kNarrowTiles, consider);
   }
-  // What the model cannot tell apart is decided by the order of the table.
-  const auto cost = [&](TileSize size) { return row_cost(shape, isa, size); };
+  // What the model cannot tell apart is decided by the order of the table; but where each input is
+  // used once and outputs are stored as they are, wide tiles read and write longer runs.
+  if (shape.taps() == 1 && shape.lanes_are_channels)
+    std::ranges::stable_partition(sizes, [](TileSize size) { return size.vectors == 4; });
+  const auto cost = [&](TileSize size) { return row_cost(shape, reading, isa, size); };
   constexpr double kSame = 1.02;
   const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
   const auto first =
@@ -82,25 +94,43 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, Isa isa) {
   return sizes;
 }
 
-std::int64_t block_of(const DirectShape& shape) {
+std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
   const ConvGeometry& conv = shape.conv;
-  const std::int64_t per_pixel = conv.group_inputs * kFloat * conv.stride[1] * conv.stride[2];
+  const std::int64_t per_pixel =
+      conv.group_inputs * reading.bytes() * conv.stride[1] * conv.stride[2];
   return std::max<std::int64_t>(1, kBlockBytes / per_pixel);
 }
 
-std::int64_t chunk_of(const DirectShape& shape, Isa isa, int vectors) {
-  const std::int64_t per_channel = shape.taps() * vectors * lanes_of(isa) * kFloat;
+std::int64_t chunk_of(const DirectShape& shape, const Reading& reading, Isa isa, int vectors) {
+  const std::int64_t per_channel = shape.taps() * vectors * lanes_of(isa) * reading.bytes();
   const std::int64_t most = std::max<std::int64_t>(16, kChunkBytes / per_channel);
   return ceil_div(shape.conv.group_inputs, ceil_div(shape.conv.group_inputs, most));
 }
 
+void add_configs(const DirectShape& shape, const Reading& reading, Isa isa,
+                 std::vector<DirectConfig>& configs) {
+  for (const TileSize size : sizes_best_first(shape, reading, isa))
+    configs.push_back({size.pixels, size.vectors, block_of(shape, reading),
+                       chunk_of(shape, reading, isa, size.vectors), reading.staged, reading.pairs});
+}
+
 }  // namespace
 
-std::vector<DirectConfig> tuning_space(const DirectShape& shape, Isa isa) {
-  std::vector<DirectConfig> configs;
-  for (const TileSize size : sizes_best_first(shape, isa))
-    configs.push_back({size.pixels, size.vectors, block_of(shape),
-                       chunk_of(shape, isa, size.vectors), stages(shape)});
+bool may_pair(const DirectShape& shape) {
+  return shape.input == DType::bf16 && shape.weights == DType::bf16;
+}
+
+std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target) {
+  std::vector<DirectConfig> configs, pairs;
+  add_configs(shape, {.pairs = false, .staged = shape.input != DType::f32}, target.isa, configs);
+  if (!target.extensions.bf16 || !may_pair(shape))
+    return with_variations(std::move(configs), shape);
+  // Copying pays where the tensor's own strides cost more.
+  const bool staged = conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
+  add_configs(shape, {.pairs = true, .staged = staged}, target.isa, pairs);
+  add_configs(shape, {.pairs = true, .staged = !staged}, target.isa, pairs);
+  const auto at = target.extensions.fast_bf16 ? configs.begin() : configs.end();
+  configs.insert(at, pairs.begin(), pairs.end());
   return with_variations(std::move(configs), shape);
 }
 

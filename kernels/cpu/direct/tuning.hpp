@@ -10,6 +10,9 @@
 namespace fuseplan::cpu {
 
 /// Configurations worth trying, the one a simple model prefers first.
-std::vector<DirectConfig> tuning_space(const DirectShape& shape, Isa isa);
+std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target);
+
+/// Whether input and weights are bf16, so that a configuration may multiply them in pairs.
+bool may_pair(const DirectShape& shape);
 
 }  // namespace fuseplan::cpu

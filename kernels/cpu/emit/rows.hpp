@@ -31,6 +31,7 @@ struct RowsSpec {
   /// Stores that bypass the caches, for outputs larger than them. Any alignment is right, lanes of
   /// a row before the first aligned address are stored one by one.
   bool streaming = false;
+  bool bf16 = false;  ///< Extensions::bf16
 };
 
 /// `void rows(const RowsCall*)`; see kernels/cpu/chain_frame.hpp. Reads and writes nothing outside

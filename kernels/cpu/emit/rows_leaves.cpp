@@ -25,7 +25,7 @@ int field(std::size_t offset) { return static_cast<int>(offset); }
 }  // namespace
 
 RowsLeaves::RowsLeaves(VectorCode& code, const RowsSpec& spec)
-    : code_(code), spec_(spec), storage_(code, {rdx, rax, rdi}) {}
+    : code_(code), spec_(spec), storage_(code, {rdx, rax, rdi}, spec.bf16) {}
 
 void RowsLeaves::plan_streams() {
   streams_.push_back({.leaf = Leaf::input, .dtype = spec_.input});

@@ -56,6 +56,10 @@ Vec Storage::packed(const Vec& v, DType dtype) {
     code_.vcvtps2ph(half, v, kNearestEven);
     return half;
   }
+  if (bf16_) {
+    code_.vcvtneps2bf16(half, v);
+    return half;
+  }
   to_bf16(v);
   if (code_.is_avx512()) {
     code_.vpmovdw(half, v);

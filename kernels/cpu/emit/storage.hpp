@@ -15,7 +15,9 @@ class Storage {
   struct Scratch {
     Xbyak::Reg64 address, value, index;
   };
-  Storage(VectorCode& code, const Scratch& scratch) : code_(code), scratch_(scratch) {}
+  /// `bf16`: Extensions::bf16.
+  Storage(VectorCode& code, const Scratch& scratch, bool bf16 = false)
+      : code_(code), scratch_(scratch), bf16_(bf16) {}
 
   void load(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
@@ -41,6 +43,7 @@ class Storage {
 
   VectorCode& code_;
   Scratch scratch_;
+  bool bf16_;
   Xbyak::Reg64 count_;
   int mask_slot_ = -1, half_slot_ = -1;
   Xbyak::Label mask_table_;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/direct/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// Entries [begin, end) of a staged axis that lie inside the image; entry i is input index
+/// first + i * step.
+struct StagedAxis {
+  std::int64_t first = 0, step = 0, begin = 0, end = 0;
+  std::int64_t index(std::int64_t i) const { return first + i * step; }
+};
+
+/// One row of a block on its way to scratch.
+struct StagedRow {
+  const std::byte* from = nullptr;  ///< the first channel of the group in column columns.begin
+  std::byte* to = nullptr;          ///< the row's first column, inside the image or not
+  StagedAxis columns;
+};
+
+/// Copies a row of bf16 so that vdpbf16ps finds its pairs: neighbouring channels, or, where the
+/// plan joins taps to the channels, whatever follows within the filter's width. There columns
+/// outside the image become zero.
+void stage_pairs(const DirectPlan& plan, const StagedRow& row);
+
+}  // namespace fuseplan::cpu
