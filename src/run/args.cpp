@@ -31,35 +31,54 @@ const OpArgs* Args::find(int op) const {
   return index < ops_.size() && !ops_[index].kind.empty() ? &ops_[index] : nullptr;
 }
 
-std::shared_ptr<const void> Args::reuse(const std::string& format, const void* raw,
-                                        std::size_t raw_bytes, const ContentHash* hash) {
-  for (auto it = prepared_.begin(); it != prepared_.end(); ++it) {
-    if (it->raw != raw || it->raw_bytes != raw_bytes || it->format != format) continue;
-    if (hash != nullptr ? it->hash != *hash : it->revision != revision_) continue;
-    it->revision = revision_;
-    std::rotate(prepared_.begin(), it, it + 1);  // most recently used first
-    return {prepared_.front().buffer, prepared_.front().buffer->data()};
-  }
-  return nullptr;
+// Whether the weights' hash is worth its time. After some changes in a row it is not: the next ones
+// are prepared at once, and only now and then two Executes look whether the weights have settled.
+bool Args::Prepared::must_look() const {
+  constexpr std::uint32_t kInARow = 4, kPeriod = 16;
+  return changes < kInARow || changes % kPeriod < 2;
 }
 
-std::shared_ptr<const void> Args::prepared_weights(const Executable& executable,
-                                                   const std::string& format, const void* raw,
-                                                   std::size_t raw_bytes, const Parallel& parallel,
-                                                   const Allocator& allocator) {
-  if (executable.prepared_bytes() == 0) return nullptr;
+/// The entry for these weights, which becomes the most recently used; the least recently used makes
+/// room for a new one.
+Args::Prepared& Args::entry(const std::string& format, const void* raw, std::size_t raw_bytes) {
+  const auto known = std::ranges::find_if(prepared_, [&](const Prepared& p) {
+    return p.raw == raw && p.raw_bytes == raw_bytes && p.format == format;
+  });
+  if (known != prepared_.end()) {
+    std::rotate(prepared_.begin(), known, known + 1);
+  } else {
+    if (prepared_.size() == kPrepared) prepared_.pop_back();
+    prepared_.insert(prepared_.begin(), Prepared{format, raw, raw_bytes, 0, {}, 0, nullptr});
+  }
+  return prepared_.front();
+}
+
+WeightsLease Args::prepared_weights(const Executable& executable, const std::string& format,
+                                    const void* raw, std::size_t raw_bytes,
+                                    const Parallel& parallel, const Allocator& allocator) {
+  if (executable.prepared_bytes() == 0) return {};
   const std::lock_guard lock(mutex_);
-  if (constant_weights_)
-    if (auto found = reuse(format, raw, raw_bytes, nullptr)) return found;
-  const ContentHash hash = hash_content(raw, raw_bytes);
-  if (auto found = reuse(format, raw, raw_bytes, &hash)) return found;
-  auto buffer = std::make_shared<Buffer>(executable.prepared_bytes(), allocator);
-  executable.prepare(raw, buffer->data(), parallel);
-  // The stale copy of the same weights goes first, then the least recently used.
-  std::erase_if(prepared_, [&](const Prepared& p) { return p.raw == raw && p.format == format; });
-  if (prepared_.size() == kPrepared) prepared_.pop_back();
-  prepared_.insert(prepared_.begin(), {format, raw, raw_bytes, revision_, hash, buffer});
-  return {buffer, buffer->data()};
+  Prepared& prepared = entry(format, raw, raw_bytes);
+  const bool known = prepared.form != nullptr;
+  if (known && constant_weights_ && prepared.revision == revision_)
+    return WeightsLease(prepared.form);
+  std::optional<ContentHash> hash;
+  if (prepared.must_look()) hash = hash_content(raw, raw_bytes);
+  if (known && hash && hash == prepared.hash) {
+    prepared.changes = 0;
+    prepared.revision = revision_;
+    return WeightsLease(prepared.form);
+  }
+  prepared.changes = known ? prepared.changes + 1 : 0;
+  prepared.hash.reset();
+  prepared.revision = 0;
+  if (!known || prepared.form->readers.load(std::memory_order_acquire) != 0)
+    prepared.form =
+        std::make_shared<WeightsLease::Form>(Buffer(executable.prepared_bytes(), allocator));
+  executable.prepare(raw, prepared.form->buffer.data(), parallel);
+  prepared.hash = hash;
+  prepared.revision = revision_;
+  return WeightsLease(prepared.form);
 }
 
 }  // namespace fuseplan

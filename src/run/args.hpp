@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -34,6 +37,35 @@ struct OpArgs {
   const double* scalar(Role role) const;  ///< nullptr if not set
 };
 
+/// Prepared weights while one Execute reads them: they do not change as long as the lease lives.
+class WeightsLease {
+ public:
+  /// A form and how many read it; whoever holds the args object's mutex may rewrite it at 0.
+  struct Form {
+    explicit Form(Buffer memory) : buffer(std::move(memory)) {}
+    Buffer buffer;
+    std::atomic<int> readers{0};
+  };
+
+  WeightsLease() = default;
+  explicit WeightsLease(std::shared_ptr<Form> form) : form_(std::move(form)) {
+    form_->readers.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~WeightsLease() {
+    if (form_ != nullptr) form_->readers.fetch_sub(1, std::memory_order_release);
+  }
+  WeightsLease(WeightsLease&& other) noexcept : form_(std::move(other.form_)) {}
+  WeightsLease& operator=(WeightsLease&& other) noexcept {
+    std::swap(form_, other.form_);
+    return *this;
+  }
+
+  const void* data() const { return form_ == nullptr ? nullptr : form_->buffer.data(); }
+
+ private:
+  std::shared_ptr<Form> form_;
+};
+
 /// Arguments by op index, not bound to a plan. One thread at a time may set them; threads that
 /// execute with the same object at once are safe as long as nobody sets.
 class Args {
@@ -47,11 +79,10 @@ class Args {
 
   /// `raw` in the executable's prepared form, made now or reused if neither the pointer nor the
   /// contents changed. `format` names what is read and what is made of it: equal formats share.
-  /// Keeps the last kPrepared forms. The result lives as long as it is held.
-  std::shared_ptr<const void> prepared_weights(const Executable& executable,
-                                               const std::string& format, const void* raw,
-                                               std::size_t raw_bytes, const Parallel& parallel,
-                                               const Allocator& allocator);
+  /// Keeps the last kPrepared forms. Weights that keep changing are prepared without looking first.
+  WeightsLease prepared_weights(const Executable& executable, const std::string& format,
+                                const void* raw, std::size_t raw_bytes, const Parallel& parallel,
+                                const Allocator& allocator);
 
  private:
   static constexpr std::size_t kPrepared = 8;
@@ -59,12 +90,14 @@ class Args {
     std::string format;
     const void* raw;
     std::size_t raw_bytes;
-    std::uint64_t revision;  ///< of the setter call it was made under
-    ContentHash hash;
-    std::shared_ptr<Buffer> buffer;
+    std::uint64_t revision = 0;  ///< of the setter call it was made under; 0: unfinished
+    std::optional<ContentHash> hash;
+    std::uint32_t changes = 0;  ///< Executes in a row that prepared anew
+    std::shared_ptr<WeightsLease::Form> form;
+
+    bool must_look() const;
   };
-  std::shared_ptr<const void> reuse(const std::string& format, const void* raw,
-                                    std::size_t raw_bytes, const ContentHash* hash);
+  Prepared& entry(const std::string& format, const void* raw, std::size_t raw_bytes);
 
   std::vector<OpArgs> ops_;
   bool constant_weights_ = false;

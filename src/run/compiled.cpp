@@ -115,14 +115,14 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
   const ResolvedArguments resolved(variant, args);
   check_overlap(variant.problem, input, output);
   const void* raw = resolved.weights();
-  std::shared_ptr<const void> weights;
+  WeightsLease weights;
   if (raw != nullptr)
     weights = args.prepared_weights(*variant.executable, variant.weight_format, raw,
                                     variant.problem.conv()->weights.bytes(), handle.parallel(),
                                     handle.allocator());
   const Launch launch{input,
                       output,
-                      weights.get(),
+                      weights.data(),
                       resolved.channels(),
                       resolved.elements(),
                       resolved.scalars(),

@@ -59,28 +59,34 @@ void turn_plain(const float* input, std::int64_t input_step, std::int64_t rows,
 #define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 
-// Lane m of register i is a quarter of row 4 m + i, so that a 4 x 4 transpose inside the lanes
-// leaves whole columns.
+// 4 x 4 transposes inside the quarters of registers, and then of the quarters.
 template <typename Rows, typename Columns>
 FUSEPLAN_AVX512 inline void square_avx512(const Rows& rows, const Columns& columns) {
+  __m512 r[16];  // r[4 g + j]: column 4 q + j of rows 4 g to 4 g + 3 in quarter q
 #pragma GCC unroll 4
-  for (int j = 0; j < 16; j += 4) {
-    __m512 r[4];
+  for (int g = 0; g < 16; g += 4) {
+    const __m512 r0 = _mm512_loadu_ps(rows(g)), r1 = _mm512_loadu_ps(rows(g + 1));
+    const __m512 r2 = _mm512_loadu_ps(rows(g + 2)), r3 = _mm512_loadu_ps(rows(g + 3));
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r0, r1));
+    const __m512d b = _mm512_castps_pd(_mm512_unpacklo_ps(r2, r3));
+    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r0, r1));
+    const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(r2, r3));
+    r[g] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+    r[g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    r[g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c, d));
+    r[g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c, d));
+  }
+  constexpr int kEven = 0x88, kOdd = 0xdd;  // quarters 0 and 2, or 1 and 3, of either operand
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows(i) + j));
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 4) + j), 1);
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 8) + j), 2);
-      r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows(i + 12) + j), 3);
-    }
-    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
-    const __m512d b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
-    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
-    const __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
-    _mm512_storeu_ps(columns(j), _mm512_castpd_ps(_mm512_unpacklo_pd(a, b)));
-    _mm512_storeu_ps(columns(j + 1), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
-    _mm512_storeu_ps(columns(j + 2), _mm512_castpd_ps(_mm512_unpacklo_pd(c, d)));
-    _mm512_storeu_ps(columns(j + 3), _mm512_castpd_ps(_mm512_unpackhi_pd(c, d)));
+  for (int j = 0; j < 4; ++j) {
+    const __m512 a = _mm512_shuffle_f32x4(r[j], r[j + 4], kEven);
+    const __m512 b = _mm512_shuffle_f32x4(r[j], r[j + 4], kOdd);
+    const __m512 c = _mm512_shuffle_f32x4(r[j + 8], r[j + 12], kEven);
+    const __m512 d = _mm512_shuffle_f32x4(r[j + 8], r[j + 12], kOdd);
+    _mm512_storeu_ps(columns(j), _mm512_shuffle_f32x4(a, c, kEven));
+    _mm512_storeu_ps(columns(j + 4), _mm512_shuffle_f32x4(b, d, kEven));
+    _mm512_storeu_ps(columns(j + 8), _mm512_shuffle_f32x4(a, c, kOdd));
+    _mm512_storeu_ps(columns(j + 12), _mm512_shuffle_f32x4(b, d, kOdd));
   }
 }
 

@@ -61,28 +61,42 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
 }
 
 std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Axis& columns,
-                                             std::int64_t position) {
+                                             bool streaming) {
   VectorCode c(isa);
-  const Xbyak::Reg64 filters = c.rsi, output = c.rdx, channels = c.r8, step = c.rcx;
+  const Xbyak::Reg64 filters = c.rsi, output = c.rdx, channels = c.r8, row_start = c.r10;
+  const Xbyak::Reg64 once = c.rax, thrice = c.r9, five_times = c.r11, row_step = c.rbx;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
   const auto load = [&](int row, int column, const Vec& v) {
     c.vmovups(v, c.ptr[filters + (row * kFilterTaps + column) * c.bytes()]);
   };
+  // Positions are stored in their order.
+  const Xbyak::RegExp at[] = {row_start,          row_start + once,     row_start + once * 2,
+                              row_start + thrice, row_start + once * 4, row_start + five_times};
   const auto store = [&](int row, int column, const Vec& v) {
-    c.vmovups(c.ptr[output + disp((row * columns.inputs() + column) * position)], v);
+    if (row > 0 && column == 0) c.add(row_start, row_step);
+    if (streaming) {
+      c.vmovntps(c.ptr[at[column]], v);
+    } else {
+      c.vmovups(c.ptr[at[column]], v);
+    }
   };
   Xbyak::Label channel;
   c.enter();
   c.mov(filters, field(offsetof(FilterCall, filters)));
   c.mov(output, field(offsetof(FilterCall, output)));
-  c.mov(step, field(offsetof(FilterCall, step)));
   c.mov(channels, field(offsetof(FilterCall, channels)));
+  c.mov(once, field(offsetof(FilterCall, position)));
+  c.lea(thrice, c.ptr[once + once * 2]);
+  c.lea(five_times, c.ptr[once + once * 4]);
+  c.imul(row_step, once, columns.inputs());
   c.L(channel);
+  c.mov(row_start, output);
   emit_separable(c, rows.filter, columns.filter, load, store);
   c.add(filters, kFilterTaps * kFilterTaps * c.bytes());
-  c.add(output, step);
+  c.add(output, field(offsetof(FilterCall, step)));
   c.dec(channels);
   c.jnz(channel);
+  if (streaming) c.sfence();
   c.leave();
   return c.finish();
 }

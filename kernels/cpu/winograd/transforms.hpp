@@ -30,11 +30,13 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
 struct FilterCall {
   const float* filters = nullptr;  ///< [input channel][tap][lane]
   float* output = nullptr;         ///< [position][input channel][lane]
-  std::int64_t step = 0;           ///< of the output from one input channel to the next, in bytes
+  std::int64_t position = 0;       ///< of the output, from one position to the next, in bytes
+  std::int64_t step = 0;           ///< from one input channel to the next, in bytes
   std::int64_t channels = 0;       ///< at least 1
 };
+/// `streaming`: stores that bypass the caches; the output is aligned to whole vectors.
 std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Axis& columns,
-                                             std::int64_t position);
+                                             bool streaming);
 
 /// Y = A^T m A, `void(const OutputCall*)`: a tile of output channels for neighbouring tiles.
 struct OutputCall {

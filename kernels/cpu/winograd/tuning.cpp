@@ -81,7 +81,7 @@ std::span<const ProductTile> product_tiles(Isa isa) {
 // transformed tiles then no longer fit the second level.
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
   constexpr std::size_t kLargeWeights = 16 << 20;
-  return winograd_weight_bytes(plan) > kLargeWeights ? 56 : 28;
+  return winograd_weight_bytes(plan) > kLargeWeights ? 112 : 28;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/memory.hpp"
 #include "kernels/cpu/direct/moves.hpp"
@@ -14,7 +13,7 @@ namespace {
 constexpr std::int64_t kTaps = std::int64_t{kFilterTaps} * kFilterTaps;
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// Input channels whose filters are transformed together, in the caches.
+/// Input channels whose filters are gathered together.
 constexpr std::int64_t kChannels = 16;
 
 /// Offsets of the taps of a filter, in elements.
@@ -39,28 +38,23 @@ class Transformer {
         moves_(moves_for(plan.shape.weights, plan.isa)),
         taps_(taps_of(conv_)),
         lines_(scratch_.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))),
-        filters_(scratch_.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))),
-        block_(scratch_.take_array<float>(
-            static_cast<std::size_t>(plan.positions() * kChannels * plan.width()))) {
+        filters_(scratch_.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))) {
     const bool plain = conv_.weight_stride[1] == kTaps && taps_.back() == kTaps - 1;
     taps_are_inner_ = plain && std::ranges::is_sorted(taps_);
   }
 
   void run(std::int64_t channel_tile) {
     const std::int64_t width = plan_.width_of(channel_tile);
+    float* output = transformed_ + winograd_weight_offset(plan_, channel_tile, 0);
     for (std::int64_t first = 0; first < plan_.inputs(); first += kChannels) {
       const std::int64_t count = std::min(kChannels, plan_.inputs() - first);
       for (std::int64_t vector = 0; vector < plan_.vectors_of(channel_tile); ++vector) {
         const std::int64_t lane = vector * plan_.lanes();
         gather(channel_tile * plan_.width() + lane, first, count);
-        const FilterCall call{filters_, block_ + lane, width * kFloat, count};
+        const FilterCall call{filters_, output + first * width + lane,
+                              plan_.inputs() * width * kFloat, width * kFloat, count};
         kernel_(&call);
       }
-      for (std::int64_t position = 0; position < plan_.positions(); ++position)
-        std::memcpy(
-            transformed_ + winograd_weight_offset(plan_, channel_tile, position) + first * width,
-            block_ + position * kChannels * plan_.width(),
-            static_cast<std::size_t>(count * width * kFloat));
     }
   }
 
@@ -108,7 +102,7 @@ class Transformer {
   std::array<std::int64_t, kTaps> taps_;
   bool taps_are_inner_ = false;  ///< a filter's taps, and then the next channel's, are contiguous
   Scratch scratch_;
-  float *lines_, *filters_, *block_;
+  float *lines_, *filters_;
 };
 
 }  // namespace
@@ -123,10 +117,6 @@ std::size_t winograd_weight_bytes(const WinogradPlan& plan) {
   return static_cast<std::size_t>(
              winograd_weight_offset(plan, plan.channel_tiles - 1, plan.positions())) *
          sizeof(float);
-}
-
-std::int64_t filter_position_stride(const WinogradPlan& plan) {
-  return kChannels * plan.width() * kFloat;
 }
 
 void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,

@@ -17,9 +17,6 @@ std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t chann
 
 using FilterKernel = void (*)(const FilterCall*);
 
-/// Bytes between positions that the kernel of transform_weights writes.
-std::int64_t filter_position_stride(const WinogradPlan& plan);
-
 void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
                        float* transformed, const Parallel& parallel);
 
