@@ -27,7 +27,7 @@ class TileCode {
       code_.mov(rdx, field(offsetof(TileCall, finish)));
       code_.test(rdx, rdx);
       code_.jz(sums);
-      TileFinisher(code_, *finish_, rdx, rsi).emit(spec_.pixels, spec_.vectors);
+      SumsFinisher(code_, *finish_, rdx, rsi).emit(spec_.pixels, spec_.vectors);
       code_.leave();
       code_.L(sums);
     }

@@ -54,7 +54,7 @@ bool finishes_in_registers(const RowsSpec& rows) {
          });
 }
 
-TileFinisher::TileFinisher(VectorCode& code, const TileFinish& finish, const Xbyak::Reg64& call,
+SumsFinisher::SumsFinisher(VectorCode& code, const TileFinish& finish, const Xbyak::Reg64& call,
                            const Xbyak::Reg64& spill)
     : code_(code),
       finish_(finish),
@@ -63,7 +63,7 @@ TileFinisher::TileFinisher(VectorCode& code, const TileFinish& finish, const Xby
       storage_(code, {rax, rax, rax}, finish.rows.bf16),
       sum_(code.vec(0)) {}
 
-void TileFinisher::emit(int pixels, int vectors) {
+void SumsFinisher::emit(int pixels, int vectors) {
   const int spilled = take_registers(pixels, vectors);
   read_streams();
   for (int vector = 0; vector < vectors; ++vector) {
@@ -83,9 +83,9 @@ void TileFinisher::emit(int pixels, int vectors) {
 }
 
 /// What the body needs shows when it is emitted once for nothing.
-int TileFinisher::registers_of_body() const {
+int SumsFinisher::registers_of_body() const {
   VectorCode code(finish_.rows.isa);
-  TileFinisher trial(code, finish_, call_, spill_);
+  SumsFinisher trial(code, finish_, call_, spill_);
   trial.sum_ = Source(code.vec(code.vectors().take()));
   trial.keep();
   trial.read_streams();
@@ -94,14 +94,14 @@ int TileFinisher::registers_of_body() const {
   return static_cast<int>(before - code.vectors().lowest());
 }
 
-void TileFinisher::keep() {
+void SumsFinisher::keep() {
   for (const Node& leaf : kept_leaves(finish_.rows.body))
     kept_.push_back({leaf, code_.vec(code_.vectors().take())});
 }
 
 /// The sums that are finished last wait in memory if there is too little room besides them. Returns
 /// how many do.
-int TileFinisher::take_registers(int pixels, int vectors) {
+int SumsFinisher::take_registers(int pixels, int vectors) {
   RegisterPool& pool = code_.vectors();
   const int sums = pixels * vectors, all = static_cast<int>(pool.free());
   const int wanted = registers_of_body() + static_cast<int>(kept_leaves(finish_.rows.body).size());
@@ -117,7 +117,7 @@ int TileFinisher::take_registers(int pixels, int vectors) {
   return spilled;
 }
 
-void TileFinisher::read_streams() {
+void SumsFinisher::read_streams() {
   code_.mov(kOutput, ptr[call_ + field(offsetof(RowsCall, output))]);
   for (const Node& leaf : element_leaves(finish_.rows.body)) {
     const Xbyak::Reg64& pointer = kElements[streams_.size()];
@@ -127,7 +127,7 @@ void TileFinisher::read_streams() {
   }
 }
 
-void TileFinisher::fill_kept(int vector) {
+void SumsFinisher::fill_kept(int vector) {
   for (const Kept& kept : kept_) {
     if (kept.leaf.leaf == Leaf::channel) {
       code_.imul(rax, ptr[call_ + field(offsetof(RowsCall, channel_stride_bytes))],
@@ -145,7 +145,7 @@ void TileFinisher::fill_kept(int vector) {
   }
 }
 
-void TileFinisher::finish_sum(int pixel, int vector) {
+void SumsFinisher::finish_sum(int pixel, int vector) {
   pixel_ = pixel;
   vector_ = vector;
   emit_expr(code_, finish_.rows.body, *this, [&](std::size_t, const Vec& value) {
@@ -153,17 +153,17 @@ void TileFinisher::finish_sum(int pixel, int vector) {
   });
 }
 
-Xbyak::Address TileFinisher::at(const Xbyak::Reg64& pointer, std::int64_t step, DType dtype) const {
+Xbyak::Address SumsFinisher::at(const Xbyak::Reg64& pointer, std::int64_t step, DType dtype) const {
   const auto lane = static_cast<std::int64_t>(size_of(dtype)) * code_.lanes() * vector_;
   return ptr[pointer + static_cast<int>(pixel_ * step + lane)];
 }
 
-Xbyak::Address TileFinisher::output() const {
+Xbyak::Address SumsFinisher::output() const {
   return at(kOutput, finish_.output_step, finish_.rows.output);
 }
 
 /// Where an element or the previous output lies, and as what.
-std::pair<Xbyak::Address, DType> TileFinisher::stream(const Node& leaf) const {
+std::pair<Xbyak::Address, DType> SumsFinisher::stream(const Node& leaf) const {
   if (leaf.leaf == Leaf::previous) return {output(), finish_.rows.output};
   const auto index = static_cast<std::size_t>(leaf.index);
   const auto known = std::ranges::find(streams_, leaf.index, &Stream::index);
@@ -171,7 +171,7 @@ std::pair<Xbyak::Address, DType> TileFinisher::stream(const Node& leaf) const {
   return {at(known->pointer, finish_.element_steps.at(index), dtype), dtype};
 }
 
-std::optional<Source> TileFinisher::find(const Node& leaf) {
+std::optional<Source> SumsFinisher::find(const Node& leaf) {
   if (leaf.leaf == Leaf::input) return sum_;
   for (const Kept& kept : kept_)
     if (same_leaf(kept.leaf, leaf)) return Source(kept.reg);
@@ -180,7 +180,7 @@ std::optional<Source> TileFinisher::find(const Node& leaf) {
   return Source(address);
 }
 
-void TileFinisher::load(const Vec& d, const Node& leaf) {
+void SumsFinisher::load(const Vec& d, const Node& leaf) {
   const auto [address, dtype] = stream(leaf);
   storage_.load(d, address, dtype);
 }

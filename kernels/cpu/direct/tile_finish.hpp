@@ -26,11 +26,11 @@ bool finishes_in_registers(const RowsSpec& rows);
 
 /// Emits that work at the end of a tile kernel, for sums in registers 0, 1, ... in the order
 /// [pixel][vector]. All other registers are free.
-class TileFinisher : public LeafSource {
+class SumsFinisher : public LeafSource {
  public:
   /// `call` points to the RowsCall, `spill` to room for all sums. rax, rcx and r8 to r11 are
   /// clobbered, so neither may be one of them.
-  TileFinisher(VectorCode& code, const TileFinish& finish, const Xbyak::Reg64& call,
+  SumsFinisher(VectorCode& code, const TileFinish& finish, const Xbyak::Reg64& call,
                const Xbyak::Reg64& spill);
   void emit(int pixels, int vectors);
 
