@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/status.hpp"
 #include "expr/passes.hpp"
 #include "kernels/cpu/direct/recipe.hpp"
@@ -23,7 +25,7 @@ TEST(DirectConfig, TextReadsBack) {
   const auto configs =
       direct_configs(parse_problem(pairs), {Isa::avx512, {.bf16 = true, .fast_bf16 = true}});
   EXPECT_TRUE(configs.front().pairs);
-  EXPECT_FALSE(configs.back().pairs);
+  EXPECT_TRUE(std::ranges::any_of(configs, [](const DirectConfig& c) { return !c.pairs; }));
   for (const DirectConfig& config : configs)
     EXPECT_EQ(parse_direct_config(to_text(config)), config) << to_text(config);
 }
