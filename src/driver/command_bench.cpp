@@ -64,6 +64,8 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--raw-weights", options->raw_weights,
                     "change the weights before every call; peers reorder them each time too");
+  command->add_flag("--create", options->creation,
+                    "time creating without any cache instead of executing");
   command->add_option("--json", options->json, "file for everything measured");
   command->add_option("--svg", options->svg, "file for a chart");
   command->callback([options] { bench(*options); });

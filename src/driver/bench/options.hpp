@@ -19,6 +19,7 @@ struct BenchOptions {
   int threads = 1;
   double seconds = 1;  ///< spent timing a row
   bool raw_weights = false;
+  bool creation = false;  ///< time creating plans, without any cache, instead of executing them
   std::string json, svg;  ///< files; empty: none
 };
 

@@ -78,7 +78,8 @@ Json bench_json(const std::vector<BenchRun>& runs) {
     Json summaries = Json::array(), rows = Json::array();
     for (std::size_t i = 0; i < run.peers.size(); ++i) summaries.push_back(summary_json(run, i));
     for (const BenchRow& row : run.rows) rows.push_back(row_json(run, row));
-    list.push_back({{"list", run.list},
+    list.push_back({{"what", run.creation ? "creation" : "execution"},
+                    {"list", run.list},
                     {"layout", run.layout},
                     {"dtype", run.dtype},
                     {"batch", run.batch},

@@ -13,6 +13,7 @@ std::string time_text(double us) {
 std::string time_text(const std::optional<double>& us) { return us ? time_text(*us) : "-"; }
 
 std::string rate_text(const BenchRow& row) {
+  if (row.bytes == 0) return "-";  // a creation
   return row.flops > 0 ? fmt::format("{:.1f} GFLOP/s", row.gflops())
                        : fmt::format("{:.1f} GB/s", row.gbps());
 }
@@ -56,11 +57,14 @@ std::string row_text(const BenchRow& row) {
 std::string summary_text(const BenchRun& run, std::size_t peer) {
   const BenchSummary s = summarize(run, peer);
   if (s.rows == 0) return fmt::format("{}: ran none of the rows\n", run.peers[peer]);
+  const std::string roofs = run.creation ? ""
+                                         : fmt::format("; of roof {:.0f} % against {:.0f} %",
+                                                       100 * s.roof_share, 100 * s.peer_roof_share);
   std::string text = fmt::format(
-      "{} / fuseplan: geometric mean {:.3f}x over {} rows; worst {:.3f}x ({}); of roof {:.0f} % "
-      "against {:.0f} %\n  network (rows times their counts): {} against {}, {:.3f}x",
-      run.peers[peer], s.mean_ratio, s.rows, s.worst_ratio, s.worst_row, 100 * s.roof_share,
-      100 * s.peer_roof_share, time_text(s.us), time_text(s.peer_us), s.network_ratio());
+      "{} / fuseplan: geometric mean {:.3f}x over {} rows; worst {:.3f}x ({}){}\n"
+      "  network (rows times their counts): {} against {}, {:.3f}x",
+      run.peers[peer], s.mean_ratio, s.rows, s.worst_ratio, s.worst_row, roofs, time_text(s.us),
+      time_text(s.peer_us), s.network_ratio());
   if (s.folded_us)
     text +=
         fmt::format("; with batchnorm folded into weights beforehand {}", time_text(*s.folded_us));

@@ -48,8 +48,9 @@ struct BenchRow {
   bool right() const;
 };
 
-/// A list in one form.
+/// A list in one form: how long its problems take to execute, or to create without any cache.
 struct BenchRun {
+  bool creation = false;
   std::string list, layout, dtype, chain;
   std::int64_t batch = 0;
   int threads = 1;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "driver/bench/measure_creation.hpp"
 #include "driver/bench/measure_row.hpp"
 #include "driver/bench/options.hpp"
 #include "driver/bench/report.hpp"
@@ -57,6 +58,7 @@ class Bench {
     MeasureOptions measure;
     measure.threads = options.threads;
     measure.library_options = options.library_options;
+    if (options.creation) measure.library_options += " --cache=off";
     handle_ = make_handle(measure);
     for (const std::string& name : options.peers) peers_.push_back(make_peer(name, handle_.get()));
   }
@@ -67,6 +69,7 @@ class Bench {
     run.list = list, run.layout = layout, run.dtype = type, run.batch = batch;
     run.threads = options_.threads;
     run.raw_weights = options_.raw_weights;
+    run.creation = options_.creation;
     run.device = text_of([this](char* text, std::size_t* size) {
       return fuseplanGetDeviceName(handle_.get(), text, size);
     });
@@ -77,8 +80,9 @@ class Bench {
     Progress progress(problems.size());
     for (const ProblemSpec& problem : problems) {
       progress.step(problem.name);
-      run.rows.push_back(measure_row(handle_.get(), problem, peers_,
-                                     {options_.threads, options_.raw_weights, options_.seconds}));
+      const auto measure = options_.creation ? measure_creation : measure_row;
+      run.rows.push_back(measure(handle_.get(), problem, peers_,
+                                 {options_.threads, options_.raw_weights, options_.seconds}));
     }
     return run;
   }

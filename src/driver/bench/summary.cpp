@@ -11,7 +11,10 @@ namespace {
 
 class GeometricMean {
  public:
-  void add(double value) { sum_ += std::log(value), ++count_; }
+  void add(double value) {
+    sum_ += std::log(value);
+    ++count_;
+  }
   double value() const { return count_ == 0 ? 0 : std::exp(sum_ / count_); }
 
  private:
@@ -50,6 +53,7 @@ std::string BenchRun::title() const {
   text += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
   if (!chain.empty()) text += ", " + chain;
   if (raw_weights) text += ", weights changed before every call";
+  if (creation) text += ", creation without cache";
   return text;
 }
 
