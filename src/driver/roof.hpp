@@ -16,8 +16,8 @@ double fma_peak_gflops(int threads);
 /// One burst of about a millisecond, to be taken in turns with what is held against it.
 double fma_burst_gflops(int threads);
 
-/// Copying `bytes` / 2 from one buffer to another, by the better of ordinary and non-temporal
-/// stores.
+/// Copying `bytes` / 2 from one buffer to another, by the best of the library's copy and loops with
+/// ordinary and with non-temporal stores, in warm caches.
 class CopyRoof {
  public:
   CopyRoof(std::size_t bytes, int threads);
@@ -28,6 +28,8 @@ class CopyRoof {
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };
+  void run(int kind);
+
   std::size_t half_;
   int threads_;
   std::unique_ptr<char, Free> from_, to_;

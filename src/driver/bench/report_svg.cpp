@@ -11,9 +11,10 @@ namespace fuseplan::driver {
 namespace {
 
 // Pixels. A panel is as wide as a README's column.
-constexpr double kWidth = 860, kLabels = 190, kValues = 200, kBar = 11, kGap = 7, kHead = 74,
-                 kFoot = 34;
-constexpr double kPlot = kWidth - kLabels - kValues;
+constexpr double kWidth = 860, kLabels = 190, kValues = 200, kBar = 11, kGap = 7, kHead = 56,
+                 kLegend = 18, kFoot = 34;
+constexpr double kPlot = kWidth - kLabels - kValues, kRatios = kWidth - kValues + 58,
+                 kTimes = kRatios + 12;
 constexpr const char* kSeries[] = {"s0", "s1", "s2", "s3"};
 
 constexpr const char* kStyle =
@@ -75,10 +76,11 @@ class Panel {
     step_ = largest_ratio(run) > 12 ? 5 : largest_ratio(run) > 5 ? 1 : 0.5;
     last_ = step_ * std::ceil(largest_ratio(run) / step_ + 1e-9);
   }
-  double height() const { return kHead + rows_height() + kFoot; }
+  double height() const { return rows_top() - top_ + rows_height() + kFoot; }
   std::string text() const {
     std::string svg = label(0, top_ + 16, "title", "start", run_.title());
     svg += label(0, top_ + 34, "", "start", run_.device);
+    svg += label(kTimes, rows_top() - 8, "", "start", "peer : fuseplan");
     svg += legend() + axis();
     double y = rows_top();
     for (const BenchRow& row : run_.rows) svg += bars(row, y), y += row_height();
@@ -87,24 +89,25 @@ class Panel {
   }
 
  private:
-  double rows_top() const { return top_ + kHead; }
+  double rows_top() const {
+    return top_ + kHead + kLegend * static_cast<double>(run_.peers.size());
+  }
   double row_height() const { return kBar * static_cast<double>(run_.peers.size()) + kGap; }
   double rows_height() const { return row_height() * static_cast<double>(run_.rows.size()); }
   double x_of(double ratio) const { return kLabels + kPlot * ratio / last_; }
 
   std::string legend() const {
     std::string svg;
-    double x = 0;
     for (std::size_t peer = 0; peer < run_.peers.size(); ++peer) {
+      const double y = top_ + 43 + kLegend * static_cast<double>(peer);
       const BenchSummary s = summarize(run_, peer);
       const std::string text =
-          fmt::format("{} time / fuseplan time: geometric mean {:.2f}, worst {:.2f} ({})",
+          fmt::format("{} time / fuseplan time: geometric mean {:.2f} (dashed), worst {:.2f} ({})",
                       run_.peers[peer], s.mean_ratio, s.worst_ratio, s.worst_row);
       svg +=
           fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"11\" height=\"11\" class=\"{}\"/>\n",
-                      x, top_ + 43, kSeries[peer % 4]);
-      svg += label(x + 17, top_ + 53, "", "start", text);
-      x += kWidth / 2;
+                      0.0, y, kSeries[peer % 4]);
+      svg += label(17, y + 10, "", "start", text);
       if (s.rows > 0)
         svg += vertical(x_of(s.mean_ratio), rows_top() - 4, rows_top() + rows_height(),
                         std::string("mean ") + kSeries[peer % 4]);
@@ -136,9 +139,9 @@ class Panel {
           *ratio < 1 ? " slower" : "",
           escaped(fmt::format("{}: fuseplan {} ({}), {} {} ({})", row.name, milliseconds(row.us),
                               row.solver, run_.peers[peer], milliseconds(other.us), other.way)));
-      svg += label(
-          kWidth - kValues + 10, y + kBar - 1.5, "value", "start",
-          fmt::format("{:.2f}x   {} : {}", *ratio, milliseconds(other.us), milliseconds(row.us)));
+      svg += label(kRatios, y + kBar - 1.5, "value", "end", fmt::format("{:.2f}x", *ratio));
+      svg += label(kTimes, y + kBar - 1.5, "", "start",
+                   fmt::format("{} : {}", milliseconds(other.us), milliseconds(row.us)));
     }
     return svg;
   }

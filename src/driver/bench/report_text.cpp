@@ -25,18 +25,18 @@ std::string check_text(const BenchRow& row) {
 
 std::string header() {
   return fmt::format(
-      "{:<18} {:>10} {:>15} {:>5} | {:>10} {:>5} {:>7}  {:<36} {:>10} {:>10}  {:<8}{}\n", "problem",
-      "fuseplan", "rate", "roof", "peer", "roof", "ratio", "its way", "bn folded", "any layout",
-      "result", "solver");
+      "{:<18} {:>10} {:>15} {:>5} | {:>10} {:>5} {:>7}  {:<36} {:>10} {:>10} {:>10}  {:<8}{}\n",
+      "problem", "fuseplan", "rate", "roof", "peer", "roof", "ratio", "its way", "bn folded",
+      "any layout", "as binary", "result", "solver");
 }
 
 std::string peer_columns(const BenchRow& row, std::size_t peer) {
   const BenchPeer& other = row.peers[peer];
   if (!other.ran()) return fmt::format("| refused: {}", other.refusal);
-  return fmt::format("| {:>10} {:>4.0f}% {:>6.2f}x  {:<36.36} {:>10} {:>10}  {:<8}{}",
+  return fmt::format("| {:>10} {:>4.0f}% {:>6.2f}x  {:<36.36} {:>10} {:>10} {:>10}  {:<8}{}",
                      time_text(other.us), 100 * row.roof_share(other.us), *row.ratio(peer),
                      other.way, time_text(other.folded_us), time_text(other.free_layout_us),
-                     check_text(row), row.solver);
+                     time_text(other.beyond_us), check_text(row), row.solver);
 }
 
 std::string row_text(const BenchRow& row) {

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <stdexcept>
+
 #include "driver/peer/onednn_conv.hpp"
 #include "driver/peer/onednn_norm.hpp"
+#include "driver/peer/wider_peer.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -21,14 +24,26 @@ class OnednnPeer : public Peer {
   }
   PeerWays ways(Case& problem, const PeerSettings& settings) override {
     use_threads(settings);
-    return problem.problem().conv() != nullptr ? onednn_conv_ways(problem, settings)
-                                               : onednn_norm_ways(problem);
+    // On CPUs without f16 arithmetic oneDNN has nothing for f16: its users stay in f32.
+    const bool f16 = problem.input().type() == test::Element::f16;
+    try {
+      return own_ways(problem, settings);
+    } catch (const std::invalid_argument&) {
+      if (!f16 || settings.raw_weights) throw;
+    }
+    return wider_ways(problem, [&](Case& wider) { return own_ways(wider, settings); });
   }
   std::function<void()> creation(Case& problem, const PeerSettings& settings) override {
     use_threads(settings);
     dnnl::set_primitive_cache_capacity(0);
     if (problem.problem().conv() != nullptr) return onednn_conv_creation(problem);
     return [&problem] { create_onednn_norm(problem); };
+  }
+
+ private:
+  static PeerWays own_ways(Case& problem, const PeerSettings& settings) {
+    return problem.problem().conv() != nullptr ? onednn_conv_ways(problem, settings)
+                                               : onednn_norm_ways(problem);
   }
 };
 
