@@ -75,7 +75,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetDevice(fuseplanHandle_t handle, char* t
 /* ---- Threads and memory ------------------------------------------------------------------ */
 
 /* CPU threads that one call may use; 0, the start value, means as many as OpenMP offers
- * (OMP_NUM_THREADS). Results do not depend on it, to the bit. BadParm: below 0, or above 4096. */
+ * (OMP_NUM_THREADS). Results of a compiled plan do not depend on it, to the bit. BadParm: below 0, or above 4096. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetThreadCount(fuseplanHandle_t handle, int threadCount);
 /* The number in effect, never 0. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetThreadCount(fuseplanHandle_t handle, int* threadCount);
@@ -130,6 +130,14 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetKernelTime(fuseplanHandle_t handle, flo
  * takes effect as a whole or not at all. BadOption: an unknown key or name (the message has the
  * nearest and all valid ones), or a value out of range. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetOptions(fuseplanHandle_t handle, const char* options);
+
+/* Tuning. --find_mode=fast, the start value, times nothing: compiling takes the stored winner of an
+ * earlier search if there is one, else what the library's table of measured winners says, else what
+ * the solvers expect to be best. --find_mode=hybrid times the candidates of a plan that has no
+ * stored winner, for about --tune_ms milliseconds, on memory of its own; normal does so each time.
+ * Winners are kept in the kernel cache, for this library, device, thread count and set of options.
+ * Sizes that a dynamic plan meets later are never timed. Candidates may round differently, within
+ * the bound that holds for all of them. --pin=solver:config takes one candidate and no other. */
 
 /* The options in effect that are not at their defaults, as text that fuseplanSetOptions accepts. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetOptions(fuseplanHandle_t handle, char* text, size_t* size);

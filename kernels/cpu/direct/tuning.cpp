@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "kernels/cpu/direct/tile_emitter.hpp"
+#include "kernels/cpu/direct/variations.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -122,7 +123,8 @@ bool may_pair(const DirectShape& shape) {
 std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target) {
   std::vector<DirectConfig> configs, pairs;
   add_configs(shape, {.pairs = false, .staged = shape.input != DType::f32}, target.isa, configs);
-  if (!target.extensions.bf16 || !may_pair(shape)) return configs;
+  if (!target.extensions.bf16 || !may_pair(shape))
+    return with_variations(std::move(configs), shape);
   // Copying pays where the tensor's own strides cost more.
   const bool staged = conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
   add_configs(shape, {.pairs = true, .staged = staged}, target.isa, pairs);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Whatever a search may choose is right: every configuration of every solver on its own samples.
+#include <cstdio>
+
+#include "matrix.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using Candidates = std::vector<fuseplanCandidate_t>;
+
+Candidates candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan) {
+  int count = 0;
+  driver::check(fuseplanPlanGetCandidates(handle, plan, 0, &count, nullptr));
+  Candidates rows(static_cast<std::size_t>(count));
+  if (count > 0) rows[0].structSize = sizeof rows[0];
+  driver::check(fuseplanPlanGetCandidates(handle, plan, count, &count, rows.data()));
+  return rows;
+}
+
+struct Sample {
+  const Solver* solver;
+  int index;
+  std::string text;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Sample& sample) {
+  return stream << sample.solver->id() << ": " << sample.text;
+}
+
+std::vector<Sample> all_samples() {
+  std::vector<Sample> samples;
+  for (const Solver* solver : all_solvers()) {
+    int index = 0;
+    for (const std::string& text : solver->samples()) samples.push_back({solver, index++, text});
+  }
+  return samples;
+}
+
+class EveryCandidate : public testing::TestWithParam<Sample> {};
+
+TEST_P(EveryCandidate, IsRight) {
+  const auto& [solver, index, text] = GetParam();
+  for (const std::string& level : kLevels) {
+    const Handle asked = handle_at(level);
+    Case c(driver::parse_problem(text), {.stream = 77});
+    driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver->id()).c_str()));
+    int run = 0;
+    for (const fuseplanCandidate_t& row : candidates_of(asked.get(), c.plan())) {
+      SCOPED_TRACE(std::string(row.config) + " at " + level);
+      const Handle handle = handle_at(level);
+      const std::string pin = std::string("--pin=") + row.solver + ":" + row.config;
+      driver::check(fuseplanSetOptions(handle.get(), pin.c_str()));
+      driver::check(fuseplanSetThreadCount(handle.get(), 1 + run % 3));
+      c.reset_output();
+      c.compile(handle.get());
+      c.execute(handle.get());
+      const Comparison comparison = c.compare();
+      EXPECT_TRUE(comparison.ok()) << comparison.describe();
+      ++run;
+    }
+    std::printf("%s %s: %d candidates\n", std::string(solver->id()).c_str(), level.c_str(), run);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSolvers, EveryCandidate, testing::ValuesIn(all_samples()),
+                         [](const testing::TestParamInfo<Sample>& info) {
+                           return std::string(info.param.solver->id()) + "_" +
+                                  std::to_string(info.param.index);
+                         });
+
+}  // namespace
+}  // namespace fuseplan::test
