@@ -19,6 +19,13 @@ Candidates candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan) {
   return rows;
 }
 
+// Large enough for blocks, chunks and copies to differ.
+const char* const kLarge[] = {
+    "f32:1x80x20x40:nhwc;conv(f32:72x80x3x3,pad=1x1);bias(f32:1x72x1x1);activation(relu)",
+    "f32:1x256x13x14:nhwc;conv(f32:49x256x1x1,stride=2x2);add(f32:1x49x7x7:nhwc)",
+    "f32:1x70x33x19:nchw;conv(f32:65x70x3x3,pad=2x2,dilation=2x2,stride=1x2);activation(silu)",
+};
+
 struct Sample {
   const Solver* solver;
   int index;
@@ -35,6 +42,7 @@ std::vector<Sample> all_samples() {
     int index = 0;
     for (const std::string& text : solver->samples()) samples.push_back({solver, index++, text});
   }
+  for (int i = 0; i < 3; ++i) samples.push_back({find_solver("cpu_direct"), 100 + i, kLarge[i]});
   return samples;
 }
 
@@ -60,6 +68,8 @@ TEST_P(EveryCandidate, IsRight) {
       EXPECT_TRUE(comparison.ok()) << comparison.describe();
       ++run;
     }
+    const bool large = index >= 100 && level != "portable";
+    EXPECT_TRUE(!large || run > 6) << run;
     std::printf("%s %s: %d candidates\n", std::string(solver->id()).c_str(), level.c_str(), run);
   }
 }
