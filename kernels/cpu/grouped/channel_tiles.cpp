@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/cpu/grouped/tile_kernel.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+/// Registers for a tile of channels in lanes: sums, weights, then two that input columns take in
+/// turn, and the permutation.
+struct Budget {
+  Budget(const GroupedShape& shape, const GroupedConfig& config)
+      : sums(config.rows * config.columns), others(shape.permuted ? 3 : 2) {
+    const std::int64_t free = VectorCode::count(shape.isa) - sums - others;
+    const std::int64_t taps = shape.g.filter[2];
+    all_weights = shape.taps() <= free;
+    row_weights = !all_weights && config.rows == 1 && taps <= free;
+    weights = static_cast<int>(all_weights ? shape.taps() : row_weights ? taps : 0);
+  }
+  int sums, others, weights;
+  bool all_weights, row_weights;  ///< kept in registers; otherwise read where they are used
+  int temporaries() const { return weights + others; }
+};
+
+class ChannelTiles final : public TileKernel {
+ public:
+  explicit ChannelTiles(const GroupedPlan& plan) : TileKernel(plan), budget_(plan_, plan_.config) {}
+
+ private:
+  int most_sums() const override { return budget_.sums; }
+  int temporaries() const override { return budget_.temporaries(); }
+  int sums_of(const RowTile& tile) const override { return rows_ * tile.columns; }
+  std::int64_t input_step() const override { return 0; }
+
+  void start() override {
+    if (plan_.permuted) code_.masks().take();  // kWanted, which is the first
+  }
+  void start_block() override {
+    if (plan_.permuted) code_.kmovw(kWanted, ptr[w() + 8]);
+  }
+
+  void sum_plane(const RowTile& tile) override {
+    VectorCode& c = code_;
+    const int taps = static_cast<int>(g_.filter[2]);
+    if (plan_.permuted) c.vmovups(permutation(), weight_at(-plan_.permutation_bytes()));
+    if (budget_.all_weights)
+      for (int i = 0; i < plan_.taps(); ++i)
+        c.vmovups(kept(i), weight_at(static_cast<std::int64_t>(i) * plan_.tap_bytes()));
+    each_input_row([&](std::int64_t row, const std::vector<Hit>& hits) {
+      if (budget_.row_weights)
+        for (int i = 0; i < taps; ++i)
+          c.vmovups(kept(i), weight_at(tap_offset(hits.front().tap_row, i)));
+      for (std::int64_t column = tile.low; column < tile.high; ++column)
+        sum_pixel(tile, row, column, hits);
+    });
+  }
+
+  void sum_pixel(const RowTile& tile, std::int64_t row, std::int64_t column,
+                 const std::vector<Hit>& hits) {
+    bool loaded = false;
+    for (const Hit& hit : hits)
+      for (int tap = 0; tap < g_.filter[2]; ++tap) {
+        const std::int64_t at = column - tap * g_.dilation[2];
+        if (at < 0 || at % g_.stride[2] != 0 || at / g_.stride[2] >= tile.columns) continue;
+        if (!loaded) load(row, column);
+        loaded = true;
+        const auto to = static_cast<int>(at / g_.stride[2]);
+        add_product(sum(hit.row * tile.columns + to), hit.tap_row, tap);
+      }
+  }
+
+  void add_product(const Vec& sum, int tap_row, int tap) {
+    if (budget_.all_weights) {
+      code_.vfmadd231ps(sum, pixel(), kept(tap_row * static_cast<int>(g_.filter[2]) + tap));
+    } else if (budget_.row_weights) {
+      code_.vfmadd231ps(sum, pixel(), kept(tap));
+    } else {
+      code_.vfmadd231ps(sum, pixel(), weight_at(tap_offset(tap_row, tap)));
+    }
+  }
+
+  void load(std::int64_t row, std::int64_t column) {
+    VectorCode& c = code_;
+    turn_ = 1 - turn_;
+    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
+    const auto from = ptr[input() + static_cast<int>(offset)];
+    if (plan_.permuted) {
+      chain_.storage().load(pixel() | kWanted | c.T_z, from, plan_.input);
+      c.vpermps(Xbyak::Zmm(pixel().getIdx()), Xbyak::Zmm(permutation().getIdx()), pixel());
+    } else if (partial_) {
+      chain_.storage().load_partial(pixel(), from, plan_.input);
+    } else {
+      chain_.storage().load(pixel(), from, plan_.input);
+    }
+  }
+
+  void finish_tile(const RowTile& tile) override {
+    for (int row = 0; row < rows_; ++row)
+      for (int column = 0; column < tile.columns; ++column)
+        chain_.finish(sum(row * tile.columns + column), {0, row, column}, partial_);
+  }
+
+  Vec pixel() const { return temporary(turn_); }
+  Vec permutation() const { return temporary(2); }
+  Vec kept(int tap) const { return temporary(budget_.others + tap); }
+  std::int64_t tap_offset(int tap_row, int tap) const {
+    return (tap_row * g_.filter[2] + tap) * plan_.tap_bytes();
+  }
+  /// Behind the plane's permutation.
+  Xbyak::Address weight_at(std::int64_t offset) const {
+    return ptr[w() + static_cast<int>(first_weight_ + plan_.permutation_bytes() + offset)];
+  }
+
+  const Xbyak::Opmask kWanted{2};
+  const Budget budget_;
+  int turn_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> emit_channel_tiles(const GroupedPlan& plan) {
+  return ChannelTiles(plan).emit();
+}
+
+int channel_tile_registers(const GroupedShape& shape, const GroupedConfig& config, int chain) {
+  const Budget budget(shape, config);
+  return budget.sums + std::max(chain, budget.temporaries());
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+
+#include "kernels/cpu/grouped/tile_kernel.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+constexpr std::uint32_t kAllLanes = 0xffff;
+
+/// Registers for a tile of columns in lanes: sums, the picks of every other lane, input vectors,
+/// and all weights of a plane if they fit, else two that they take in turn.
+struct Budget {
+  Budget(const GroupedShape& shape, const GroupedConfig& config)
+      : vectors(config.columns),
+        sums(shape.step * config.rows * vectors),
+        indices(shape.g.stride[2] == 1 ? 0 : 2),
+        inputs(shape.g.stride[2] == 1 ? vectors : 4) {
+    const std::int64_t all = shape.step * shape.taps();
+    keeps_weights = all <= VectorCode::count(shape.isa) - sums - indices - inputs;
+    weights = keeps_weights ? static_cast<int>(all) : vectors > 1 ? 2 : 0;
+  }
+  int vectors, sums, indices, inputs, weights;
+  bool keeps_weights;
+  int temporaries() const { return inputs + weights; }
+};
+
+constexpr int kFirstKept = 3;  ///< of the mask registers
+
+/// Whether the chain compares more than one thing at a time.
+bool needs_masks(const Expr& body) {
+  for (Ref i = 0; i < body.graph.size(); ++i)
+    if (body.graph[i].leaf == Leaf::none && body.graph[i].fn == Fn::pow_) return true;
+  return false;
+}
+
+/// Lanes whose column lies in the image: `first`, and `step` more from lane to lane.
+std::uint32_t lanes_inside(const RowTile& tile, std::int64_t first, std::int64_t step) {
+  std::uint32_t mask = 0;
+  for (int lane = 0; lane < 16; ++lane) {
+    const std::int64_t column = first + lane * step;
+    if (tile.low <= column && column < tile.high) mask |= 1u << lane;
+  }
+  return mask;
+}
+
+class ColumnTiles final : public TileKernel {
+ public:
+  explicit ColumnTiles(const GroupedPlan& plan) : TileKernel(plan), budget_(plan_, plan_.config) {
+    count_masks();
+  }
+
+ private:
+  int most_sums() const override { return budget_.sums + budget_.indices; }
+  int temporaries() const override { return budget_.temporaries(); }
+  int sums_of(const RowTile& tile) const override { return plan_.step * rows_ * vectors_of(tile); }
+  std::int64_t input_step() const override { return plan_.input_bytes(1); }
+  int vectors_of(const RowTile& tile) const {
+    return (tile.columns + plan_.lanes() - 1) / plan_.lanes();
+  }
+
+  // The masks that are used most stay in registers for the whole call.
+  void count_masks() {
+    std::map<std::uint32_t, std::int64_t> uses;
+    for (const RowTile& tile : cut_row(g_, plan_.tile_columns(), plan_.lanes()))
+      for (int v = 0; v < vectors_of(tile); ++v)
+        for (std::int64_t tap = 0; tap < g_.filter[2]; ++tap) {
+          uses[tap_mask(tile, v, tap)] += tile.repeat;
+          if (g_.stride[2] == 1) continue;
+          uses[half_mask(tile, v, tap, 0)] += tile.repeat;
+          uses[half_mask(tile, v, tap, 1)] += tile.repeat;
+        }
+    uses.erase(0);
+    uses.erase(kAllLanes);
+    for (int k = kFirstKept; k <= 7 && !uses.empty() && !needs_masks(plan_.body); ++k) {
+      const auto most = std::ranges::max_element(
+          uses, [](const auto& a, const auto& b) { return a.second < b.second; });
+      masks_.emplace(most->first, k);
+      uses.erase(most);
+    }
+  }
+
+  void start() override {
+    VectorCode& c = code_;
+    if (!masks_.empty()) take_masks();
+    for (const auto& [mask, k] : masks_) {
+      c.mov(eax, mask);
+      c.kmovw(Xbyak::Opmask(k), eax);
+    }
+    if (g_.stride[2] == 1) return;
+    c.vmovups(even_index(), ptr[rip + even_table_]);
+    c.vmovups(odd_index(), ptr[rip + odd_table_]);
+  }
+  // What the chain has left is enough for one comparison at a time.
+  void take_masks() {
+    for (int k = 2; k <= 7; ++k) code_.masks().take();
+    for (int k = kFirstKept - 1; k >= 2; --k) code_.masks().give(k);
+  }
+  void emit_tables() override {
+    if (g_.stride[2] == 1) return;
+    code_.align(64);
+    code_.L(even_table_);
+    for (std::uint32_t i = 0; i < 16; ++i) code_.dd(2 * i);
+    code_.L(odd_table_);
+    for (std::uint32_t i = 0; i < 16; ++i) code_.dd(2 * i + 1);
+  }
+  Xbyak::Opmask opmask(std::uint32_t mask) {
+    if (const auto kept = masks_.find(mask); kept != masks_.end())
+      return Xbyak::Opmask(kept->second);
+    code_.mov(eax, mask);
+    code_.kmovw(k2, eax);
+    return k2;
+  }
+
+  std::uint32_t tap_mask(const RowTile& tile, int v, std::int64_t tap) const {
+    const std::int64_t first = std::int64_t{v} * plan_.lanes() * g_.stride[2];
+    return lanes_inside(tile, first + tap * g_.dilation[2], g_.stride[2]);
+  }
+  /// Stride 2: first column of the two vectors that a tap's columns are every other lane of.
+  std::int64_t pair_column(int v, std::int64_t tap) const {
+    return std::int64_t{2} * v * plan_.lanes() + tap * g_.dilation[2] / 2 * 2;
+  }
+  std::uint32_t half_mask(const RowTile& tile, int v, std::int64_t tap, int half) const {
+    return lanes_inside(tile, pair_column(v, tap) + half * plan_.lanes(), 1);
+  }
+
+  void sum_plane(const RowTile& tile) override {
+    if (budget_.keeps_weights)
+      for (int i = 0; i < plan_.step * plan_.taps(); ++i)
+        code_.vbroadcastss(kept(i), ptr[w() + static_cast<int>(first_weight_ + 4 * i)]);
+    each_input_row([&](std::int64_t row, const std::vector<Hit>& hits) {
+      if (g_.stride[2] == 1) {
+        for (int tap = 0; tap < g_.filter[2]; ++tap) sum_tap(tile, row, tap, hits);
+      } else {
+        for (int v = 0; v < vectors_of(tile); ++v) sum_pairs(tile, row, v, hits);
+      }
+    });
+  }
+
+  // Lanes whose tap lies outside the image take no part, so that a weight that is infinite or NaN
+  // does not meet a padding zero.
+  void sum_tap(const RowTile& tile, std::int64_t row, int tap, const std::vector<Hit>& hits) {
+    const int vectors = vectors_of(tile);
+    for (int v = 0; v < vectors; ++v)
+      load(temporary(v), row, v * plan_.lanes() + tap * g_.dilation[2], tap_mask(tile, v, tap));
+    for (const Hit& hit : hits)
+      for (int k = 0; k < plan_.step; ++k) {
+        const bool shared = !budget_.keeps_weights && vectors > 1;
+        if (shared) code_.vbroadcastss(next_weight(), weight_at(hit.tap_row, tap, k));
+        for (int v = 0; v < vectors; ++v)
+          add_product(sum_at(tile, k, hit.row, v), temporary(v), tap_mask(tile, v, tap),
+                      {hit.tap_row, tap, k, shared});
+      }
+  }
+
+  void sum_pairs(const RowTile& tile, std::int64_t row, int v, const std::vector<Hit>& hits) {
+    VectorCode& c = code_;
+    std::int64_t held = -1;
+    for (int tap = 0; tap < g_.filter[2]; ++tap) {
+      const std::uint32_t mask = tap_mask(tile, v, tap);
+      if (mask == 0) continue;
+      const std::int64_t column = pair_column(v, tap);
+      if (column != held) {
+        load(temporary(0), row, column, half_mask(tile, v, tap, 0));
+        load(temporary(1), row, column + plan_.lanes(), half_mask(tile, v, tap, 1));
+      }
+      held = column;
+      turn_ = 1 - turn_;
+      const Vec picked = temporary(2 + turn_);
+      c.vmovaps(picked, tap * g_.dilation[2] % 2 == 0 ? even_index() : odd_index());
+      c.vpermi2ps(picked, temporary(0), temporary(1));
+      for (const Hit& hit : hits)
+        for (int k = 0; k < plan_.step; ++k)
+          add_product(sum_at(tile, k, hit.row, v), picked, mask, {hit.tap_row, tap, k, false});
+    }
+  }
+
+  void load(const Vec& d, std::int64_t row, std::int64_t column, std::uint32_t mask) {
+    VectorCode& c = code_;
+    if (mask == 0) return c.vxorps(d, d, d);
+    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
+    const auto from = ptr[input() + static_cast<int>(offset)];
+    if (mask == kAllLanes) return chain_.storage().load(d, from, plan_.input);
+    chain_.storage().load(d | opmask(mask) | c.T_z, from, plan_.input);
+  }
+
+  struct Weight {
+    int tap_row, tap, output;
+    bool loaded;
+  };
+  void add_product(const Vec& sum, const Vec& x, std::uint32_t mask, const Weight& weight) {
+    if (mask == 0) return;
+    const Vec d = mask == kAllLanes ? sum : sum | opmask(mask);
+    const auto tap = static_cast<int>(weight.tap_row * g_.filter[2] + weight.tap);
+    if (budget_.keeps_weights) {
+      code_.vfmadd231ps(d, x, kept(tap * plan_.step + weight.output));
+    } else if (weight.loaded) {
+      code_.vfmadd231ps(d, x, temporary(budget_.inputs + weight_turn_));
+    } else {
+      code_.vfmadd231ps(
+          d, x, code_.ptr_b[weight_at(weight.tap_row, weight.tap, weight.output).getRegExp()]);
+    }
+  }
+
+  void finish_tile(const RowTile& tile) override {
+    VectorCode& c = code_;
+    const int vectors = vectors_of(tile), last = tile.columns % plan_.lanes();
+    if (last != 0) {
+      c.mov(TileChain::count(), last);
+      chain_.storage().begin_partial(TileChain::count());
+    }
+    for (int k = 0; k < plan_.step; ++k)
+      for (int row = 0; row < rows_; ++row)
+        for (int v = 0; v < vectors; ++v)
+          chain_.finish(sum_at(tile, k, row, v), {k, row, v * plan_.lanes()},
+                        last != 0 && v + 1 == vectors);
+  }
+
+  Vec sum_at(const RowTile& tile, int output, int row, int v) const {
+    return sum((output * rows_ + row) * vectors_of(tile) + v);
+  }
+  Vec even_index() const { return sum(budget_.sums); }
+  Vec odd_index() const { return sum(budget_.sums + 1); }
+  Vec kept(int i) const { return temporary(budget_.inputs + i); }
+  Vec next_weight() {
+    weight_turn_ = 1 - weight_turn_;
+    return temporary(budget_.inputs + weight_turn_);
+  }
+  Xbyak::Address weight_at(int tap_row, int tap, int output) const {
+    const std::int64_t number = (tap_row * g_.filter[2] + tap) * plan_.step + output;
+    return ptr[w() + static_cast<int>(first_weight_ + 4 * number)];
+  }
+
+  const Budget budget_;
+  std::map<std::uint32_t, int> masks_;  ///< number of the register that keeps one
+  Xbyak::Label even_table_, odd_table_;
+  int turn_ = 0, weight_turn_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> emit_column_tiles(const GroupedPlan& plan) {
+  return ColumnTiles(plan).emit();
+}
+
+int column_tile_registers(const GroupedShape& shape, const GroupedConfig& config, int chain) {
+  const Budget budget(shape, config);
+  return budget.sums + budget.indices + std::max(chain, budget.temporaries());
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/grouped/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kMostInputs = 16;  ///< of a group
+
+bool is_stored(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+bool lanes_fit(const GroupedShape& shape, int axis) {
+  const auto at = static_cast<std::size_t>(axis);
+  return contiguous_along(shape.g.input, axis) && contiguous_along(shape.g.output, axis) &&
+         std::ranges::all_of(shape.elements, [&](const GroupedShape::Element& element) {
+           return contiguous_along(element.view, axis) || element.view.stride[at] == 0;
+         });
+}
+
+bool channels_fit(const GroupedShape& shape) {
+  const ConvGeometry& g = shape.g;
+  const bool plain = g.group_inputs == 1 && g.group_outputs == 1;
+  // Lanes that read others than their own need a permutation over the whole vector and loads of
+  // single lanes.
+  if (!plain && shape.isa != Isa::avx512) return false;
+  return (g.group_outputs <= shape.lanes() || g.group_outputs % shape.lanes() == 0) &&
+         g.output.len[1] > 1 && lanes_fit(shape, 1);
+}
+
+bool columns_fit(const GroupedShape& shape) {
+  return shape.isa == Isa::avx512 && shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
+}
+
+/// Code holds offsets within a tile, and steps from tile to tile, as 32-bit immediates.
+bool reach_fits_immediates(const GroupedShape& shape) {
+  constexpr double kReach = 1 << 30;
+  const ConvGeometry& g = shape.g;
+  const auto reach = [&](const View& view, double rows, double columns) {
+    const auto stride = [&](std::size_t axis) { return static_cast<double>(view.stride[axis]); };
+    return 4 * (rows * stride(3) + columns * stride(4) + 64 * stride(1) + 16 * stride(2));
+  };
+  const double rows =
+      16.0 * static_cast<double>(g.stride[1]) + static_cast<double>(g.filter[1] * g.dilation[1]);
+  const double columns = static_cast<double>(g.input.len[4] + 2 * g.pad_lo[2] + 64) +
+                         static_cast<double>(g.filter[2] * g.dilation[2]);
+  const double outputs = static_cast<double>(g.output.len[4] + 64);
+  return reach(g.input, rows, columns) +
+                 4 * static_cast<double>(g.dilation[0]) * static_cast<double>(g.input.stride[2]) <
+             kReach &&
+         reach(g.output, 32, outputs) < kReach &&
+         static_cast<double>(shape.block_bytes()) < kReach &&
+         std::ranges::all_of(shape.elements, [&](const GroupedShape::Element& element) {
+           return reach(element.view, 32, outputs) < kReach;
+         });
+}
+
+}  // namespace
+
+GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, Isa isa_in)
+    : isa(isa_in),
+      g(geometry_of(problem)),
+      input(problem.input().dtype),
+      output(problem.output().dtype),
+      weights(problem.conv()->weights.dtype),
+      weights_text(to_text(problem.conv()->weights)) {
+  for (const Operand& element : chain.elements)
+    elements.push_back({element.tensor.dtype, broadcast_view(element.tensor, problem.output())});
+  if (isa == Isa::portable) return;
+  lanes_are_channels = channels_fit(*this);
+  fits = lanes_are_channels || columns_fit(*this);
+  plan_blocks();
+}
+
+void GroupedShape::plan_blocks() {
+  const std::int64_t outputs = g.group_outputs;
+  if (!lanes_are_channels) {
+    constexpr int kMostOutputs = 4;
+    for (int count = 1; count <= kMostOutputs; ++count)
+      if (outputs % count == 0) step = count;
+    return;
+  }
+  permuted = g.group_inputs > 1 || outputs > 1;
+  const std::int64_t groups =
+      std::max<std::int64_t>(1, std::min(lanes() / outputs, lanes() / g.group_inputs));
+  step = static_cast<int>(std::min<std::int64_t>(lanes(), groups * outputs));
+}
+
+std::int64_t GroupedShape::block_bytes() const {
+  const std::int64_t bytes = kHeaderBytes + g.filter[0] * depth_bytes();
+  return (bytes + 63) / 64 * 64;
+}
+
+std::optional<std::string> refusal_of(const GroupedShape& shape) {
+  if (shape.isa == Isa::portable) return "grouped kernels are written for AVX2 and AVX-512 only";
+  for (DType dtype : {shape.input, shape.weights, shape.output})
+    if (!is_stored(dtype))
+      return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
+  const ConvGeometry& g = shape.g;
+  if (g.group_inputs > 1 && g.groups == 1) return "the convolution has one group";
+  if (g.group_inputs > kMostInputs)
+    return fmt::format("a group has {} input channels, expected at most {}", g.group_inputs,
+                       kMostInputs);
+  if (!shape.fits)
+    return "input, output and added tensors must all be contiguous along the channels (on AVX2 "
+           "with one channel a group), or all along the columns (on AVX-512, column stride 1 or 2)";
+  if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
+  return std::nullopt;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/geometry.hpp"
+#include "kernels/cpu/grouped/config.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace fuseplan::cpu {
+
+/// What a grouped convolution is, before any choice: tensors, and which axis lies in lanes.
+struct GroupedShape {
+  GroupedShape(const Problem& problem, const SplitChain& chain, Isa isa);
+
+  struct Element {
+    DType dtype{};
+    View view;  ///< over the output
+  };
+
+  Isa isa;
+  ConvGeometry g;
+  DType input, output, weights;
+  std::string weights_text;       ///< of the raw weight tensor
+  std::vector<Element> elements;  ///< by SplitChain::elements index
+  bool fits = false;              ///< one of the axes below can be lanes
+  bool lanes_are_channels = false;
+
+  // Outputs are computed in blocks of `step` channels of whole groups, or of one group: a vector of
+  // them, or a few that share the input vectors if columns are lanes.
+  int step = 1;
+  bool permuted = false;  ///< channels in lanes: lanes do not read the input channel they stand in
+
+  int lanes() const { return lanes_of(isa); }
+  int lane_axis() const { return lanes_are_channels ? 1 : 4; }
+  std::int64_t blocks() const { return (g.output.len[1] + step - 1) / step; }
+  std::int64_t first_input(std::int64_t block) const {
+    return block * step / g.group_outputs * g.group_inputs;
+  }
+  std::int64_t taps() const { return g.filter[1] * g.filter[2]; }
+  /// Outputs of a block that a full tile holds, in vectors of columns or columns.
+  int outputs_of_tile() const { return lanes_are_channels ? 1 : step; }
+
+  // Packed weights, in bytes: a header for each block, then [depth][input of the group] planes, in
+  // which a permutation may stand before [row][column][output of the block].
+  static constexpr int kHeaderBytes = 64;  ///< int64 offset of the input, uint64 lanes to load
+  int tap_bytes() const { return 4 * (lanes_are_channels ? lanes() : step); }
+  int permutation_bytes() const { return permuted ? 4 * lanes() : 0; }
+  std::int64_t plane_bytes() const { return permutation_bytes() + taps() * tap_bytes(); }
+  std::int64_t depth_bytes() const { return g.group_inputs * plane_bytes(); }
+  std::int64_t block_bytes() const;
+
+  std::int64_t input_bytes(int axis) const {
+    return g.input.stride[static_cast<std::size_t>(axis)] *
+           static_cast<std::int64_t>(size_of(input));
+  }
+
+ private:
+  void plan_blocks();
+};
+
+/// Why no kernel of this family can run it.
+std::optional<std::string> refusal_of(const GroupedShape& shape);
+
+struct GroupedPlan : GroupedShape {
+  GroupedPlan(const GroupedShape& shape, const Expr& body, const GroupedConfig& config)
+      : GroupedShape(shape), body(body), config(config) {}
+
+  Expr body;  ///< SplitChain::body
+  GroupedConfig config;
+
+  int tile_columns() const { return config.columns * (lanes_are_channels ? 1 : lanes()); }
+  int rest_rows() const { return static_cast<int>(g.output.len[3] % config.rows); }
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/grouped/program.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/grouped/call.hpp"
+#include "kernels/cpu/grouped/pack.hpp"
+#include "kernels/cpu/portable/conv_input.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// How the output is divided: images, planes, bands of whole row tiles, chunks of blocks.
+struct Division {
+  Division(const GroupedPlan& plan, int threads) {
+    const ConvGeometry& g = plan.g;
+    const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
+    // The input rows of a band are read once per block of channels, and should stay near.
+    constexpr std::int64_t kBandBytes = 256 << 10;
+    const std::int64_t channels = plan.lanes_are_channels ? g.input.len[1] : g.group_inputs;
+    const std::int64_t tile_bytes = plan.config.rows * g.stride[1] * g.input.len[4] * channels *
+                                    static_cast<std::int64_t>(size_of(plan.input));
+    band_tiles =
+        std::clamp<std::int64_t>(kBandBytes / std::max<std::int64_t>(1, tile_bytes), 1, row_tiles);
+    bands = ceil_div(row_tiles, band_tiles);
+    planes = g.output.len[0] * g.output.len[2];
+    const std::int64_t blocks = plan.blocks();
+    // Enough units for every thread to have some to balance with.
+    const std::int64_t wanted =
+        threads == 1 ? 1 : ceil_div(std::int64_t{4} * threads, planes * bands);
+    chunk_blocks = ceil_div(blocks, std::min(wanted, blocks));
+    chunks = ceil_div(blocks, chunk_blocks);
+  }
+  std::int64_t units() const { return planes * bands * chunks; }
+
+  std::int64_t band_tiles, bands, chunk_blocks, chunks, planes;
+};
+
+class GroupedProgram final : public Program {
+ public:
+  GroupedProgram(const GroupedPlan& plan, const SplitChain& chain,
+                 std::span<const void* const> entries)
+      : plan_(plan),
+        kernel_(reinterpret_cast<Kernel>(const_cast<void*>(entries[0]))),
+        runner_(chain, plan.g.output.len[1], entries.size() > 1 ? entries[1] : nullptr) {}
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    const ChainFrame frame = runner_.prepare(arguments, scratch);
+    const Division division(plan_, arguments.parallel.threads());
+    const int tasks = static_cast<int>(
+        std::min(division.units(), std::int64_t{4} * arguments.parallel.threads()));
+    arguments.parallel(tasks, [&](int task) {
+      Scratch local;
+      GroupedCall call;
+      const void** elements = local.take_array<const void*>(plan_.elements.size() + 1);
+      call.elements = elements;
+      call.uniforms = frame.uniforms;
+      call.channel_stride_bytes = frame.channel_stride * static_cast<std::int64_t>(sizeof(float));
+      const Range range = split(division.units(), tasks, task);
+      for (long unit = range.first; unit < range.last; ++unit) {
+        const Index index = place(division, unit, call);
+        point(arguments, frame, index, call, elements);
+        kernel_(&call);
+      }
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return packed_group_weight_bytes(plan_); }
+  std::string weight_format() const override { return packed_group_weight_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel&) const override {
+    pack_group_weights(plan_, raw, prepared);
+  }
+
+ private:
+  using Kernel = void (*)(const GroupedCall*);
+  using Index = std::array<std::int64_t, 5>;  // N, C, D, H, W of the first output
+
+  /// The unit's first output; what the call computes from there on.
+  Index place(const Division& division, std::int64_t unit, GroupedCall& call) const {
+    const ConvGeometry& g = plan_.g;
+    const std::int64_t chunk = unit % division.chunks;
+    const std::int64_t band = unit / division.chunks % division.bands;
+    const std::int64_t plane = unit / division.chunks / division.bands;
+    const std::int64_t channel = chunk * division.chunk_blocks * plan_.step;
+    const std::int64_t row = band * division.band_tiles * plan_.config.rows;
+    const std::int64_t rows =
+        std::min(division.band_tiles * plan_.config.rows, g.output.len[3] - row);
+    call.outputs = std::min(division.chunk_blocks * plan_.step, g.output.len[1] - channel);
+    call.row_tiles = rows / plan_.config.rows;
+    call.rest = rows % plan_.config.rows != 0 ? 1 : 0;
+    call.input_row = row * g.stride[1] - g.pad_lo[1];
+    return {plane / g.output.len[2], channel, plane % g.output.len[2], row, 0};
+  }
+
+  void point(const Arguments& arguments, const ChainFrame& frame, const Index& index,
+             GroupedCall& call, const void** elements) const {
+    const ConvGeometry& g = plan_.g;
+    const TapRange depths = taps_inside(g, 0, index[2]);
+    call.depths = std::max<std::int64_t>(0, depths.end - depths.first);
+    call.depth_offset = depths.first * plan_.depth_bytes();
+    // In the padding the pointer may lie outside the tensor; the kernel does not follow it there.
+    const std::int64_t depth = index[2] * g.stride[0] - g.pad_lo[0] + depths.first * g.dilation[0];
+    call.input = at(arguments.input, plan_.input, g.input,
+                    {index[0], 0, depth, call.input_row, -g.pad_lo[2]});
+    call.output = const_cast<std::byte*>(at(arguments.output, plan_.output, g.output, index));
+    for (std::size_t i = 0; i < plan_.elements.size(); ++i)
+      elements[i] =
+          at(arguments.elements[i], plan_.elements[i].dtype, plan_.elements[i].view, index);
+    call.weights = static_cast<const std::byte*>(arguments.weights) +
+                   index[1] / plan_.step * plan_.block_bytes();
+    if (frame.channels != nullptr) call.channels = frame.channels + index[1];
+  }
+
+  static const std::byte* at(const void* data, DType dtype, const View& view, const Index& index) {
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      offset += index[axis] * view.stride[axis];
+    return static_cast<const std::byte*>(data) + offset * static_cast<std::int64_t>(size_of(dtype));
+  }
+
+  const GroupedPlan plan_;
+  const Kernel kernel_;
+  const ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> grouped_program(const GroupedPlan& plan, const SplitChain& chain,
+                                         std::span<const void* const> entries) {
+  return std::make_unique<GroupedProgram>(plan, chain, entries);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/grouped/recipe.hpp"
+
+#include "base/status.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/grouped/program.hpp"
+#include "kernels/cpu/grouped/tile_kernel.hpp"
+#include "kernels/cpu/grouped/tuning.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+class GroupedRecipe final : public Recipe {
+ public:
+  GroupedRecipe(const GroupedPlan& plan, const SplitChain& chain) : plan_(plan), chain_(chain) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions;
+    functions.push_back({"grouped_tiles", plan_.lanes_are_channels ? emit_channel_tiles(plan_)
+                                                                   : emit_column_tiles(plan_)});
+    if (!chain_.channels.roots.empty())
+      functions.push_back({"grouped_channels", emit_channel_prologue(chain_, plan_.isa)});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    return grouped_program(plan_, chain_, entries);
+  }
+
+ private:
+  GroupedPlan plan_;
+  SplitChain chain_;
+};
+
+}  // namespace
+
+std::optional<std::string> grouped_refusal(const Problem& problem, const SplitChain& chain,
+                                           Isa isa) {
+  if (problem.conv() == nullptr) return "the plan has no convolution";
+  const GroupedShape shape(problem, chain, isa);
+  if (auto refusal = refusal_of(shape)) return refusal;
+  if (grouped_tuning_space(shape, chain.body).empty())
+    return "the chain and one sum do not fit the registers together";
+  return std::nullopt;
+}
+
+std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
+                                           Isa isa) {
+  return grouped_tuning_space(GroupedShape(problem, chain, isa), chain.body);
+}
+
+std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
+                                             Isa isa, const GroupedConfig& config) {
+  const GroupedShape shape(problem, chain, isa);
+  require(grouped_tile_fits(shape, chain.body, config), Status::BadParm,
+          "a grouped tile of {} does not fit the registers of {}", to_text(config), name_of(isa));
+  return std::make_shared<GroupedRecipe>(GroupedPlan(shape, chain.body, config), chain);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/grouped/tile_kernel.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+const Xbyak::Reg64 kCall = rdi, kRow = r10, kPlanes = r11, kRepeat = rbx;
+
+int field(std::size_t offset) { return static_cast<int>(offset); }
+
+}  // namespace
+
+TileKernel::TileKernel(const GroupedPlan& plan)
+    : plan_(plan), g_(plan_.g), code_(plan.isa), chain_(code_, plan_) {}
+
+std::vector<std::byte> TileKernel::emit() {
+  VectorCode& c = code_;
+  c.enter();
+  words_ = c.reserve_words(kWords);
+  chain_.reserve();
+  take_registers();
+  chain_.start();
+  for (const auto& [to, from] : {std::pair{kInput, offsetof(GroupedCall, input)},
+                                 {kWeights, offsetof(GroupedCall, weights)},
+                                 {kLeft, offsetof(GroupedCall, outputs)}}) {
+    c.mov(rax, ptr[kCall + field(from)]);
+    c.mov(word(to), rax);
+  }
+  start();
+  const bool whole = !plan_.lanes_are_channels || plan_.step == plan_.lanes();
+  if (whole) blocks(false);
+  if (plan_.lanes_are_channels && (!whole || g_.output.len[1] % plan_.step != 0)) blocks(true);
+  c.leave();
+  chain_.storage().emit_tables();
+  emit_tables();
+  return c.finish();
+}
+
+/// Sums, then temporaries, which the chain may use while it runs, then what it keeps ready.
+void TileKernel::take_registers() {
+  RegisterPool& pool = code_.vectors();
+  first_temporary_ = most_sums();
+  for (int i = 0; i < most_sums() + temporaries(); ++i) pool.take();
+  chain_.keep(std::max(0, TileChain::registers(plan_) - temporaries()));
+  for (int i = temporaries() - 1; i >= 0; --i) pool.give(first_temporary_ + i);
+}
+
+void TileKernel::blocks(bool partial) {
+  VectorCode& c = code_;
+  Xbyak::Label next, end;
+  partial_ = partial;
+  c.L(next);
+  c.mov(rcx, word(kLeft));
+  if (!partial) {
+    c.cmp(rcx, plan_.step);
+    c.jb(end);
+  } else {
+    c.test(rcx, rcx);
+    c.jz(end);
+    c.mov(TileChain::count(), plan_.step);
+    c.cmp(rcx, TileChain::count());
+    c.cmovb(TileChain::count(), rcx);
+    c.sub(rcx, TileChain::count());
+    c.mov(word(kLeft), rcx);
+    chain_.storage().begin_partial(TileChain::count());
+  }
+  one_block();
+  if (!partial) c.sub(word(kLeft), plan_.step);
+  c.jmp(next);
+  c.L(end);
+}
+
+void TileKernel::one_block() {
+  VectorCode& c = code_;
+  Xbyak::Label next, rest, end;
+  c.mov(w(), word(kWeights));
+  c.mov(x(), ptr[w()]);
+  c.add(x(), word(kInput));
+  start_block();
+  chain_.start_block(partial_);
+  c.mov(kRow, ptr[kCall + field(offsetof(GroupedCall, input_row))]);
+  c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, row_tiles))]);
+  c.mov(word(kRowTiles), rax);
+  c.test(rax, rax);
+  c.jz(rest);
+  c.L(next);
+  row_sweep(plan_.config.rows);
+  c.dec(word(kRowTiles));
+  c.jnz(next);
+  c.L(rest);
+  if (plan_.rest_rows() > 0) {
+    c.cmp(qword[kCall + field(offsetof(GroupedCall, rest))], 0);
+    c.je(end);
+    row_sweep(plan_.rest_rows());
+    c.L(end);
+  }
+  c.add(word(kWeights), static_cast<int>(plan_.block_bytes()));
+  chain_.next_block();
+}
+
+void TileKernel::row_sweep(int rows) {
+  VectorCode& c = code_;
+  rows_ = rows;
+  const std::int64_t column_bytes = g_.stride[2] * plan_.input_bytes(4);
+  const int lanes = plan_.lanes_are_channels ? 1 : plan_.lanes();
+  for (const RowTile& tile : cut_row(g_, plan_.tile_columns(), lanes)) {
+    Xbyak::Label again;
+    if (tile.repeat > 1) c.mov(kRepeat, tile.repeat);
+    c.L(again);
+    one_tile(tile);
+    c.add(x(), static_cast<int>(tile.columns * column_bytes));
+    chain_.move(0, tile.columns);
+    if (tile.repeat == 1) continue;
+    c.dec(kRepeat);
+    c.jnz(again);
+  }
+  const std::int64_t swept = g_.output.len[4], advance = rows * g_.stride[1];
+  c.add(x(), static_cast<int>(advance * plan_.input_bytes(3) - swept * column_bytes));
+  chain_.move(rows, -swept);
+  c.add(kRow, static_cast<int>(advance));
+}
+
+void TileKernel::one_tile(const RowTile& tile) {
+  VectorCode& c = code_;
+  for (int i = 0; i < sums_of(tile); ++i) c.vxorps(sum(i), sum(i), sum(i));
+  Xbyak::Label next, end;
+  c.mov(w(), word(kWeights));
+  c.mov(input(), x());
+  first_weight_ = GroupedPlan::kHeaderBytes;
+  if (g_.filter[0] == 1) {
+    planes(tile);
+  } else {
+    c.add(w(), ptr[kCall + field(offsetof(GroupedCall, depth_offset))]);
+    c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, depths))]);
+    c.mov(word(kDepths), rax);
+    c.test(rax, rax);
+    c.jz(end);
+    c.L(next);
+    planes(tile);
+    if (g_.group_inputs == 1) c.add(w(), static_cast<int>(plan_.depth_bytes()));
+    const std::int64_t walked = g_.group_inputs == 1 ? 0 : g_.group_inputs * input_step();
+    c.add(input(), static_cast<int>(g_.dilation[0] * plan_.input_bytes(2) - walked));
+    c.dec(word(kDepths));
+    c.jnz(next);
+    c.L(end);
+  }
+  finish_tile(tile);
+}
+
+void TileKernel::planes(const RowTile& tile) {
+  VectorCode& c = code_;
+  if (g_.group_inputs == 1) return sum_plane(tile);
+  Xbyak::Label next;
+  c.mov(kPlanes, g_.group_inputs);
+  c.align(32);
+  c.L(next);
+  sum_plane(tile);
+  c.add(w(), static_cast<int>(plan_.plane_bytes()));
+  if (input_step() != 0) c.add(input(), static_cast<int>(input_step()));
+  c.dec(kPlanes);
+  c.jnz(next);
+}
+
+std::vector<TileKernel::Hit> TileKernel::hits_of(std::int64_t row) const {
+  std::vector<Hit> hits;
+  for (std::int64_t tap = 0; tap < g_.filter[1]; ++tap) {
+    const std::int64_t at = row - tap * g_.dilation[1];
+    if (at >= 0 && at % g_.stride[1] == 0 && at / g_.stride[1] < rows_)
+      hits.push_back({static_cast<int>(at / g_.stride[1]), static_cast<int>(tap)});
+  }
+  return hits;
+}
+
+/// Rows above the image are negative, which as unsigned numbers lie below it.
+void TileKernel::skip_missing_row(std::int64_t row, const Xbyak::Label& skip) {
+  const std::int64_t last =
+      (g_.output.len[3] - 1) * g_.stride[1] - g_.pad_lo[1] + (g_.filter[1] - 1) * g_.dilation[1];
+  if (g_.pad_lo[1] == 0 && last < g_.input.len[3]) return;
+  code_.lea(rax, ptr[kRow + static_cast<int>(row)]);
+  code_.cmp(rax, static_cast<int>(g_.input.len[3]));
+  code_.jae(skip);
+}
+
+}  // namespace fuseplan::cpu

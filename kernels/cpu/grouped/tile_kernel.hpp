@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/depthwise/row_cut.hpp"
+#include "kernels/cpu/grouped/call.hpp"
+#include "kernels/cpu/grouped/tile_chain.hpp"
+
+namespace fuseplan::cpu {
+
+/// `void kernel(const GroupedCall*)`: loops over blocks of channels, tiles of rows and tiles of
+/// columns, with all sums of a tile in registers until the chain has been applied to them. What a
+/// tile is made of is for the two forms to say.
+class TileKernel {
+ public:
+  explicit TileKernel(const GroupedPlan& plan);
+  virtual ~TileKernel() = default;
+  TileKernel(const TileKernel&) = delete;
+  std::vector<std::byte> emit();
+
+ protected:
+  /// One row of filter taps that an output row of the tile has in an input row.
+  struct Hit {
+    int row, tap_row;
+  };
+
+  virtual int most_sums() const = 0;    ///< registers
+  virtual int temporaries() const = 0;  ///< registers that sum_plane() uses besides the sums
+  virtual void start() {}               ///< once per call
+  virtual void start_block() {}         ///< x() and w() at the block
+  virtual void emit_tables() {}         ///< behind the code
+  virtual int sums_of(const RowTile& tile) const = 0;
+  /// Adds one input channel of the group at one depth. input() and w() point at it.
+  virtual void sum_plane(const RowTile& tile) = 0;
+  virtual void finish_tile(const RowTile& tile) = 0;
+  /// Bytes from one input channel of a group to the next that sum_plane() reads.
+  virtual std::int64_t input_step() const = 0;
+
+  /// Emits `body` for every input row that the tile reads, guarded by whether the row exists.
+  template <typename Body>
+  void each_input_row(const Body& body) {
+    const std::int64_t last = (rows_ - 1) * g_.stride[1] + (g_.filter[1] - 1) * g_.dilation[1];
+    for (std::int64_t row = 0; row <= last; ++row) {
+      const std::vector<Hit> hits = hits_of(row);
+      if (hits.empty()) continue;
+      Xbyak::Label skip;
+      skip_missing_row(row, skip);
+      body(row, hits);
+      code_.L(skip);
+    }
+  }
+
+  Vec sum(int index) const { return code_.vec(index); }
+  /// Temporaries lie behind the sums.
+  Vec temporary(int index) const { return code_.vec(first_temporary_ + index); }
+  static Xbyak::Reg64 x() { return Xbyak::util::r8; }  ///< input at the tile
+  static Xbyak::Reg64 w() { return Xbyak::util::r9; }  ///< weights
+  static Xbyak::Reg64 input() { return Xbyak::util::rsi; }
+
+  const GroupedPlan& plan_;
+  const ConvGeometry& g_;
+  VectorCode code_;
+  TileChain chain_;
+  int rows_ = 0;                   ///< of the tile being emitted
+  bool partial_ = false;           ///< channels in lanes: fewer than a vector of them
+  std::int64_t first_weight_ = 0;  ///< bytes from w() to the plane being summed
+
+ private:
+  enum Word { kInput, kWeights, kLeft, kRowTiles, kDepths, kWords };
+  Xbyak::Address word(Word which) { return code_.stack_word(words_ + which); }
+  std::vector<Hit> hits_of(std::int64_t row) const;
+  void skip_missing_row(std::int64_t row, const Xbyak::Label& skip);
+  void take_registers();
+  void blocks(bool partial);
+  void one_block();
+  void row_sweep(int rows);
+  void one_tile(const RowTile& tile);
+  void planes(const RowTile& tile);
+
+  int words_ = 0, first_temporary_ = 0;
+};
+
+std::vector<std::byte> emit_channel_tiles(const GroupedPlan& plan);
+std::vector<std::byte> emit_column_tiles(const GroupedPlan& plan);
+/// Vector registers that a tile needs, with a chain that needs `chain` of them besides the sums.
+int channel_tile_registers(const GroupedShape& shape, const GroupedConfig& config, int chain);
+int column_tile_registers(const GroupedShape& shape, const GroupedConfig& config, int chain);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/grouped/tuning.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/cpu/grouped/tile_kernel.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::size_t kMostConfigs = 8;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain) {
+  const int needed = shape.lanes_are_channels ? channel_tile_registers(shape, config, chain)
+                                              : column_tile_registers(shape, config, chain);
+  return needed <= VectorCode::count(shape.isa);
+}
+
+/// Cycles of a tile of `rows` x `columns` (or vectors of them): a cycle for each multiply-add, or
+/// the loads if they take longer.
+double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t columns,
+                 bool weights_stay) {
+  const ConvGeometry& g = shape.g;
+  const double inputs = static_cast<double>(g.group_inputs * g.filter[0]);
+  const double outputs = shape.lanes_are_channels ? 1 : shape.step;
+  const double sums = outputs * static_cast<double>(rows * columns);
+  const double taps = static_cast<double>(shape.taps());
+  const std::int64_t input_rows = std::min(
+      (rows - 1) * g.stride[1] + (g.filter[1] - 1) * g.dilation[1] + 1, rows * g.filter[1]);
+  double loads;
+  if (shape.lanes_are_channels) {
+    const std::int64_t input_columns = std::min(
+        (columns - 1) * g.stride[2] + (g.filter[2] - 1) * g.dilation[2] + 1, columns * g.filter[2]);
+    loads = static_cast<double>(input_rows * input_columns);
+    loads += weights_stay || rows == 1 ? taps : sums * taps;
+  } else {
+    constexpr double kAcrossLines = 1.7;
+    const double vectors = static_cast<double>(columns * g.filter[2]);
+    loads = static_cast<double>(input_rows) * vectors * kAcrossLines * (g.stride[2] == 1 ? 1 : 1.4);
+    loads += weights_stay ? taps * outputs : sums * taps / static_cast<double>(columns);
+  }
+  constexpr double kInFlight = 8, kFinish = 3, kTile = 12, kRow = 2, kPlane = 4;
+  const double products = std::max(sums, kInFlight) * taps;
+  const double plane = std::max(products, loads) + kRow * static_cast<double>(input_rows) + kPlane;
+  return inputs * plane + kFinish * sums + kTile;
+}
+
+double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weights_stay) {
+  const ConvGeometry& g = shape.g;
+  const std::int64_t unit = shape.lanes_are_channels ? 1 : shape.lanes();
+  const std::int64_t columns = ceil_div(g.output.len[4], unit);
+  const std::int64_t wide = columns / config.columns, narrow = columns % config.columns;
+  const auto sweep = [&](std::int64_t rows) {
+    double cost = static_cast<double>(wide) * tile_cost(shape, rows, config.columns, weights_stay);
+    if (narrow > 0) cost += tile_cost(shape, rows, narrow, weights_stay);
+    return cost;
+  };
+  const std::int64_t rest = g.output.len[3] % config.rows;
+  double cost = static_cast<double>(g.output.len[3] / config.rows) * sweep(config.rows);
+  if (rest > 0) cost += sweep(rest);
+  return cost;
+}
+
+}  // namespace
+
+bool grouped_tile_fits(const GroupedShape& shape, const Expr& body, const GroupedConfig& config) {
+  return tile_fits(shape, config, TileChain::registers({shape, body, {}}));
+}
+
+std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const Expr& body) {
+  struct Candidate {
+    GroupedConfig config;
+    double cost;
+  };
+  const int chain_registers = TileChain::registers({shape, body, {}});
+  const std::int64_t unit = shape.lanes_are_channels ? 1 : shape.lanes();
+  const auto most_rows = std::min<std::int64_t>(8, shape.g.output.len[3]);
+  const auto most_columns = std::min<std::int64_t>(shape.lanes_are_channels ? 16 : 7,
+                                                   ceil_div(shape.g.output.len[4], unit));
+  std::vector<Candidate> candidates;
+  for (int rows = 1; rows <= most_rows; ++rows)
+    for (int columns = 1; columns <= most_columns; ++columns) {
+      const GroupedConfig config{rows, columns};
+      if (!tile_fits(shape, config, chain_registers)) continue;
+      const std::int64_t registers = VectorCode::count(shape.isa) -
+                                     rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
+      const bool weights_stay =
+          shape.taps() * (shape.lanes_are_channels ? 1 : shape.step) + 3 <= registers;
+      candidates.push_back({config, cost_of(shape, config, weights_stay)});
+    }
+  std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+  std::vector<GroupedConfig> configs;
+  for (const Candidate& candidate : candidates)
+    if (configs.size() < kMostConfigs) configs.push_back(candidate.config);
+  return configs;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "base/status.hpp"
+#include "kernels/cpu/grouped/recipe.hpp"
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+class CpuGrouped final : public Solver {
+ public:
+  std::string_view id() const override { return "cpu_grouped"; }
+  std::string_view sentence() const override {
+    return "convolution with small groups, depthwise too, with any chain of pointwise ops";
+  }
+  std::string_view backend() const override { return "cpu"; }
+  int algorithm() const override { return 1; }
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    need_vector_isa(question, verdict);
+    need_convolution(question, verdict, true);
+    if (!verdict.accepted()) return;
+    const auto refusal =
+        cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
+    verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
+                 "several groups of at most 16 input channels, in one layout", {}, 0);
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    std::vector<std::string> texts;
+    for (const cpu::GroupedConfig& config :
+         cpu::grouped_configs(question.problem, question.chain, question.traits.isa))
+      texts.push_back(to_text(config));
+    return texts;
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = cpu::parse_grouped_config(config);
+    require(parsed.has_value(), Status::InvalidValue, "cpu_grouped: \"{}\" is no configuration",
+            config);
+    return {"cpu_grouped",
+            cpu::grouped_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "f32:1x64x14x14:nhwc;conv(f32:64x1x3x3,pad=1x1,groups=64);norm(spatial,f32:1x64x1x1);"
+        "activation(clippedrelu)",
+        "f32:2x32x9x11:nhwc;conv(f32:48x4x3x3,pad=1x1,groups=8);bias(f32:1x48x1x1);activation("
+        "relu)",
+        "f32:1x24x13x19:nchw;conv(f32:32x3x3x3,pad=1x1,stride=2x2,groups=8);norm(spatial,f32:"
+        "1x32x1x1);activation(silu)",
+        "f16:1x12x15x15:nhwc;conv(f16:36x1x3x3,pad=1x1,groups=12);bias(f16:1x36x1x1);activation("
+        "hardswish)",
+        "bf16:1x10x11x33:nchw;conv(bf16:20x1x5x3,pad=2x1,pad_hi=1x2,dilation=1x2,groups=10);add("
+        "bf16:1x20x10x32)",
+        "f32:1x16x5x9x9:nchw;conv(f32:32x2x3x3x3,pad=1x1x1,groups=8);bias(f32:1x32x1x1x1);"
+        "activation(gelu_erf)",
+        "bf16:2x48x12x7:nhwc;conv(bf16:16x12x3x3,pad=1x1,groups=4);activation(tanh);add("
+        "bf16:2x16x12x7:nhwc)",
+    };
+  }
+};
+
+}  // namespace
+
+const Solver& solver_cpu_grouped() {
+  static const CpuGrouped solver;
+  return solver;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include <limits>
+
+#include "emit_kernel.hpp"
+#include "guarded_run.hpp"
+#include "kernel_case.hpp"
+#include "kernels/cpu/grouped/recipe.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using cpu::Isa;
+constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+
+struct Groups {
+  std::int64_t count, inputs, outputs;
+};
+struct Window {
+  std::int64_t height, width, stride, pad, dilation;
+};
+
+ConvCase grouped(std::int64_t n, std::int64_t h, std::int64_t w, Groups groups, Window window) {
+  return {{n, groups.count * groups.inputs, h, w},
+          {groups.count * groups.outputs, groups.inputs, window.height, window.width},
+          {{window.pad, window.pad},
+           {window.pad, window.pad},
+           {window.stride, window.stride},
+           {window.dilation, window.dilation},
+           groups.count}};
+}
+
+constexpr Window k3x3{3, 3, 1, 1, 1}, k3x3s2{3, 3, 2, 1, 1};
+
+const ConvCase kCases[] = {
+    grouped(2, 14, 14, {16, 1, 1}, k3x3),
+    grouped(1, 7, 7, {40, 1, 1}, k3x3),
+    grouped(1, 15, 15, {37, 1, 1}, {5, 5, 2, 2, 1}),
+    grouped(1, 28, 29, {33, 1, 1}, k3x3s2),
+    grouped(1, 5, 131, {3, 1, 1}, k3x3),
+    grouped(1, 40, 70, {5, 1, 1}, {3, 7, 1, 3, 1}),
+    grouped(1, 11, 13, {19, 1, 1}, {3, 3, 1, 2, 2}),
+    grouped(1, 21, 21, {6, 1, 1}, {3, 3, 1, 3, 3}),
+    grouped(1, 22, 23, {6, 1, 1}, {3, 3, 2, 3, 3}),
+    grouped(1, 9, 9, {17, 1, 1}, {3, 3, 1, 4, 1}),
+    grouped(1, 1, 1, {70, 1, 1}, {1, 1, 1, 0, 1}),
+    grouped(1, 64, 64, {2, 1, 1}, {11, 11, 1, 5, 1}),
+    grouped(1, 56, 57, {2, 1, 1}, {7, 7, 2, 3, 1}),
+    grouped(1, 12, 12, {130, 1, 1}, {1, 1, 2, 0, 1}),
+    grouped(1, 14, 14, {12, 1, 3}, k3x3),
+    grouped(1, 9, 40, {9, 1, 4}, k3x3s2),
+    grouped(1, 9, 9, {2, 1, 32}, k3x3),
+    grouped(2, 9, 10, {8, 4, 4}, k3x3),
+    grouped(1, 17, 34, {6, 8, 8}, k3x3),
+    grouped(1, 15, 16, {5, 3, 3}, k3x3s2),
+    grouped(1, 8, 8, {3, 16, 2}, k3x3),
+    grouped(1, 6, 6, {3, 2, 7}, {2, 2, 1, 1, 1}),
+    grouped(1, 10, 10, {2, 5, 16}, {1, 1, 1, 0, 1}),
+    grouped(3, 1, 200, {4, 2, 2}, {1, 3, 2, 0, 1}),
+    {{1, 12, 14, 15}, {12, 1, 3, 4}, {{0, 2}, {2, 1}, {1, 2}, {1, 1}, 12}},
+    {{1, 20, 3, 9, 8}, {20, 1, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 1, 2}, {2, 1, 1}, 20}},
+    {{1, 12, 5, 6, 19}, {18, 4, 3, 3, 2}, {{3, 1, 0}, {2, 1, 1}, {2, 1, 1}, {1, 1, 2}, 3}},
+    {{2, 7, 60}, {7, 1, 5}, {{2}, {2}, {1}, {1}, 7}},
+};
+
+class Grouped : public ::testing::TestWithParam<std::tuple<Isa, Strides>> {
+ protected:
+  // On AVX2 the family takes depthwise convolutions with channels in lanes only.
+  static bool is_taken(const Problem& problem) {
+    const auto [isa, strides] = GetParam();
+    const auto& weights = problem.conv()->weights.lens;
+    if (strides == Strides::channels_first) {
+      const auto& stride = problem.conv()->conv.stride;
+      return isa == Isa::avx512 && stride.back() <= 2;
+    }
+    return isa == Isa::avx512 || (weights[1] == 1 && weights[0] == problem.conv()->conv.groups);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(IsaAndLayout, Grouped,
+                         ::testing::Combine(::testing::ValuesIn(vector_isas()),
+                                            ::testing::Values(Strides::channels_first,
+                                                              Strides::channels_last)),
+                         [](const auto& info) {
+                           return std::string(cpu::name_of(std::get<0>(info.param))) + "_" +
+                                  name_of(std::get<1>(info.param));
+                         });
+
+void expect_right(const Problem& problem, Isa isa, Random& random, bool all_configs = false) {
+  const KernelCase test(problem, random);
+  const auto refusal = cpu::grouped_refusal(problem, test.chain(), isa);
+  ASSERT_FALSE(refusal) << *refusal << to_text(problem);
+  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), isa)) {
+    EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))))
+        << to_text(config);
+    if (!all_configs) return;
+  }
+}
+
+TEST_P(Grouped, Shapes) {
+  const auto [isa, strides] = GetParam();
+  Random random(51);
+  int number = 0;
+  for (const ConvCase& shape : kCases)
+    for (Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything}) {
+      const DType in = kTypes[number % 3], out = kTypes[number / 3 % 3];
+      SCOPED_TRACE(++number);
+      const Problem problem = conv_problem(shape, {in, out, strides}, tail, random);
+      if (is_taken(problem)) expect_right(problem, isa, random, number % 4 == 1);
+    }
+}
+
+TEST_P(Grouped, EveryTypeOnOneShape) {
+  const auto [isa, strides] = GetParam();
+  Random random(52);
+  for (DType in : kTypes)
+    for (DType out : kTypes)
+      for (Window window : {k3x3, k3x3s2}) {
+        const Problem problem = conv_problem(grouped(1, 19, 35, {21, 1, 1}, window),
+                                             {in, out, strides}, Tail::bias_norm_relu, random);
+        if (is_taken(problem)) expect_right(problem, isa, random);
+      }
+}
+
+TEST_P(Grouped, SameBitsForAnyThreadCount) {
+  const auto [isa, strides] = GetParam();
+  Random random(53);
+  const Problem problem = conv_problem(grouped(3, 30, 30, {45, 1, 1}, k3x3),
+                                       {DType::f32, DType::f32, strides}, Tail::everything, random);
+  if (!is_taken(problem)) return;
+  const KernelCase test(problem, random);
+  const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
+  const auto recipe = cpu::grouped_recipe(problem, test.chain(), isa, config);
+  const std::vector<double> one = test.run(*recipe, 1).values();
+  for (int threads : {2, 5}) EXPECT_EQ(one, test.run(*recipe, threads).values());
+}
+
+// A weight that is infinite must not turn into NaN where its tap falls on padding.
+TEST_P(Grouped, PaddingTakesNoPart) {
+  const auto [isa, strides] = GetParam();
+  Random random(54);
+  for (Window window : {k3x3, k3x3s2})
+    for (std::int64_t width : {7, 21}) {
+      const Problem problem = conv_problem(grouped(1, 9, width, {18, 1, 1}, window),
+                                           {DType::f32, DType::f32, strides}, Tail::none, random);
+      if (!is_taken(problem)) continue;
+      KernelCase test(problem, random);
+      test.set_weight({5, 0, 0, 0}, std::numeric_limits<double>::infinity());
+      test.set_weight({17, 0, 2, 2}, -std::numeric_limits<double>::infinity());
+      const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
+      EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))));
+    }
+}
+
+TEST_P(Grouped, NothingOutsideTheTensorsIsTouched) {
+  const auto [isa, strides] = GetParam();
+  Random random(55);
+  for (const ConvCase& shape : kCases)
+    for (DType type : kTypes) {
+      const Problem problem = conv_problem(shape, {type, type, strides}, Tail::everything, random);
+      if (!is_taken(problem)) continue;
+      const SplitChain chain = optimize(lower(problem), {});
+      const auto config = cpu::grouped_configs(problem, chain, isa).front();
+      for (End end : {End::front, End::back})
+        run_guarded(problem, chain, *cpu::grouped_recipe(problem, chain, isa, config), end);
+    }
+}
+
+// Strides of which only the one along the lanes is 1; elements with other strides than the output.
+TEST_P(Grouped, GapsBetweenRowsAndImages) {
+  const auto [isa, strides] = GetParam();
+  Random random(56);
+  for (DType type : kTypes) {
+    const fuseplan::Dims lens{2, 18, 13, 17}, filter{18, 1, 3, 3};
+    const auto gappy = [&](const fuseplan::Dims& dims) {
+      const Dims plain{dims.begin(), dims.end()};
+      const Dims order =
+          std::get<1>(GetParam()) == Strides::channels_last ? Dims{0, 2, 3, 1} : Dims{0, 1, 2, 3};
+      const Dims gaps = strides_in_order(plain, order, &random);
+      return Tensor{type, dims, fuseplan::Dims(gaps.begin(), gaps.end())};
+    };
+    fuseplan::Dims image = lens;
+    image[0] = 1;
+    const Problem problem(gappy(lens),
+                          {{ConvOp{{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 18}, gappy(filter)}, {}},
+                           {AddOp{gappy(lens)}, {}},
+                           {NormOp{NormMode::per_activation, gappy(image)}, {}},
+                           {ActivationOp{fuseplan::Activation::RELU}, {true, true}}},
+                          gappy(lens));
+    if (is_taken(problem)) expect_right(problem, isa, random);
+  }
+}
+
+TEST(GroupedRefusal, SaysWhy) {
+  Random random(57);
+  const auto reason = [&](const ConvCase& shape, Strides strides, Isa isa) {
+    const Problem problem =
+        conv_problem(shape, {DType::f32, DType::f32, strides}, Tail::none, random);
+    return cpu::grouped_refusal(problem, optimize(lower(problem), {}), isa).value_or("");
+  };
+  const ConvCase plain = grouped(1, 9, 9, {8, 1, 1}, k3x3);
+  EXPECT_EQ(reason(plain, Strides::channels_last, Isa::avx2), "");
+  EXPECT_NE(reason(plain, Strides::channels_last, Isa::portable), "");
+  EXPECT_NE(reason(plain, Strides::channels_first, Isa::avx2).find("contiguous"),
+            std::string::npos);
+  EXPECT_NE(reason(grouped(1, 9, 9, {1, 8, 8}, k3x3), Strides::channels_last, Isa::avx512)
+                .find("one group"),
+            std::string::npos);
+  EXPECT_NE(reason(grouped(1, 9, 9, {2, 20, 8}, k3x3), Strides::channels_last, Isa::avx512)
+                .find("20 input channels"),
+            std::string::npos);
+}
+
+TEST(GroupedConfig, ReadsBackWhatItWrites) {
+  EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7})),
+            (cpu::GroupedConfig{3, 7}));
+  for (const char* text : {"", "3", "3x", "x7", "0x4", "3x-1", "3x7 ", "03x7", "3x7x2"})
+    EXPECT_EQ(cpu::parse_grouped_config(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace fuseplan::test
