@@ -64,7 +64,10 @@ class ChannelTiles final : public TileKernel {
       for (int tap = 0; tap < g_.filter[2]; ++tap) {
         const std::int64_t at = column - tap * g_.dilation[2];
         if (at < 0 || at % g_.stride[2] != 0 || at / g_.stride[2] >= tile.columns) continue;
-        if (!loaded) load(row, column);
+        if (!loaded) {
+          load(row, column);
+          prefetch(tile, row, column);
+        }
         loaded = true;
         const auto to = static_cast<int>(at / g_.stride[2]);
         add_product(sum(hit.row * tile.columns + to), hit.tap_row, tap);
@@ -81,11 +84,18 @@ class ChannelTiles final : public TileKernel {
     }
   }
 
+  /// Channels in lanes leave gaps between the columns that hardware does not prefetch across.
+  void prefetch(const RowTile& tile, std::int64_t row, std::int64_t column) {
+    const std::int64_t width = tile.columns * g_.stride[2],
+                       ahead = column + plan_.config.ahead * width;
+    if (plan_.config.ahead > 0 && column < width)
+      code_.prefetcht0(ptr[input() + static_cast<int>(offset_of(row, ahead))]);
+  }
+
   void load(std::int64_t row, std::int64_t column) {
     VectorCode& c = code_;
     turn_ = 1 - turn_;
-    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
-    const auto from = ptr[input() + static_cast<int>(offset)];
+    const auto from = ptr[input() + static_cast<int>(offset_of(row, column))];
     if (plan_.permuted) {
       chain_.storage().load(pixel() | kWanted | c.T_z, from, plan_.input);
       c.vpermps(Xbyak::Zmm(pixel().getIdx()), Xbyak::Zmm(permutation().getIdx()), pixel());
@@ -102,6 +112,9 @@ class ChannelTiles final : public TileKernel {
         chain_.finish(sum(row * tile.columns + column), {0, row, column}, partial_);
   }
 
+  std::int64_t offset_of(std::int64_t row, std::int64_t column) const {
+    return row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
+  }
   Vec pixel() const { return temporary(turn_); }
   Vec permutation() const { return temporary(2); }
   Vec kept(int tap) const { return temporary(budget_.others + tap); }

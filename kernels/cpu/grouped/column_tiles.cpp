@@ -9,7 +9,8 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr std::uint32_t kAllLanes = 0xffff;
+constexpr std::uint32_t kAllLanes = 0xffff, kLastLane = 0x8000;
+constexpr int kIndices = 3;  ///< stride 2: every other lane of two vectors, from lane 0, 1, 2 on
 
 /// Registers for a tile of columns in lanes: sums, the picks of every other lane, input vectors,
 /// and all weights of a plane if they fit, else two that they take in turn.
@@ -17,7 +18,7 @@ struct Budget {
   Budget(const GroupedShape& shape, const GroupedConfig& config)
       : vectors(config.columns),
         sums(shape.step * config.rows * vectors),
-        indices(shape.g.stride[2] == 1 ? 0 : 2),
+        indices(shape.g.stride[2] == 1 ? 0 : kIndices),
         inputs(shape.g.stride[2] == 1 ? vectors : 4) {
     const std::int64_t all = shape.step * shape.taps();
     keeps_weights = all <= VectorCode::count(shape.isa) - sums - indices - inputs;
@@ -50,7 +51,7 @@ std::uint32_t lanes_inside(const RowTile& tile, std::int64_t first, std::int64_t
 class ColumnTiles final : public TileKernel {
  public:
   explicit ColumnTiles(const GroupedPlan& plan) : TileKernel(plan), budget_(plan_, plan_.config) {
-    count_masks();
+    choose_masks();
   }
 
  private:
@@ -63,16 +64,8 @@ class ColumnTiles final : public TileKernel {
   }
 
   // The masks that are used most stay in registers for the whole call.
-  void count_masks() {
-    std::map<std::uint32_t, std::int64_t> uses;
-    for (const RowTile& tile : cut_row(g_, plan_.tile_columns(), plan_.lanes()))
-      for (int v = 0; v < vectors_of(tile); ++v)
-        for (std::int64_t tap = 0; tap < g_.filter[2]; ++tap) {
-          uses[tap_mask(tile, v, tap)] += tile.repeat;
-          if (g_.stride[2] == 1) continue;
-          uses[half_mask(tile, v, tap, 0)] += tile.repeat;
-          uses[half_mask(tile, v, tap, 1)] += tile.repeat;
-        }
+  void choose_masks() {
+    std::map<std::uint32_t, std::int64_t> uses = mask_uses();
     uses.erase(0);
     uses.erase(kAllLanes);
     for (int k = kFirstKept; k <= 7 && !uses.empty() && !needs_masks(plan_.body); ++k) {
@@ -81,6 +74,21 @@ class ColumnTiles final : public TileKernel {
       masks_.emplace(most->first, k);
       uses.erase(most);
     }
+  }
+  std::map<std::uint32_t, std::int64_t> mask_uses() const {
+    std::map<std::uint32_t, std::int64_t> uses;
+    for (const RowTile& tile : cut_row(g_, plan_.tile_columns(), plan_.lanes()))
+      for (int v = 0; v < vectors_of(tile); ++v) {
+        for (int tap = 0; tap < g_.filter[2]; ++tap) uses[tap_mask(tile, v, tap)] += tile.repeat;
+        if (g_.stride[2] == 1) continue;
+        for (const Pick& pick : picks(tile, v)) {
+          if (pick.lacks_last) uses[kLastLane] += tile.repeat;
+          if (pick.index != 0) continue;
+          uses[lanes_inside(tile, pick.base, 1)] += tile.repeat;
+          uses[lanes_inside(tile, pick.base + plan_.lanes(), 1)] += tile.repeat;
+        }
+      }
+    return uses;
   }
 
   void start() override {
@@ -91,8 +99,7 @@ class ColumnTiles final : public TileKernel {
       c.kmovw(Xbyak::Opmask(k), eax);
     }
     if (g_.stride[2] == 1) return;
-    c.vmovups(even_index(), ptr[rip + even_table_]);
-    c.vmovups(odd_index(), ptr[rip + odd_table_]);
+    for (int i = 0; i < kIndices; ++i) c.vmovups(index(i), ptr[rip + index_tables_[i]]);
   }
   // What the chain has left is enough for one comparison at a time.
   void take_masks() {
@@ -102,10 +109,10 @@ class ColumnTiles final : public TileKernel {
   void emit_tables() override {
     if (g_.stride[2] == 1) return;
     code_.align(64);
-    code_.L(even_table_);
-    for (std::uint32_t i = 0; i < 16; ++i) code_.dd(2 * i);
-    code_.L(odd_table_);
-    for (std::uint32_t i = 0; i < 16; ++i) code_.dd(2 * i + 1);
+    for (int first = 0; first < kIndices; ++first) {
+      code_.L(index_tables_[first]);
+      for (int lane = 0; lane < 16; ++lane) code_.dd(static_cast<std::uint32_t>(2 * lane + first));
+    }
   }
   Xbyak::Opmask opmask(std::uint32_t mask) {
     if (const auto kept = masks_.find(mask); kept != masks_.end())
@@ -119,12 +126,31 @@ class ColumnTiles final : public TileKernel {
     const std::int64_t first = std::int64_t{v} * plan_.lanes() * g_.stride[2];
     return lanes_inside(tile, first + tap * g_.dilation[2], g_.stride[2]);
   }
-  /// Stride 2: first column of the two vectors that a tap's columns are every other lane of.
-  std::int64_t pair_column(int v, std::int64_t tap) const {
-    return std::int64_t{2} * v * plan_.lanes() + tap * g_.dilation[2] / 2 * 2;
-  }
-  std::uint32_t half_mask(const RowTile& tile, int v, std::int64_t tap, int half) const {
-    return lanes_inside(tile, pair_column(v, tap) + half * plan_.lanes(), 1);
+  /// Stride 2: a tap's vector is every other lane, from `index` on, of the two vectors at column
+  /// `base`, which neighbouring taps share. Lane 15 may be the first behind them.
+  struct Pick {
+    int tap = 0;
+    std::int64_t base = 0;
+    int index = 0;
+    bool lacks_last = false;
+  };
+  std::vector<Pick> picks(const RowTile& tile, int v) const {
+    std::vector<Pick> found;
+    for (int tap = 0; tap < g_.filter[2]; ++tap) {
+      const std::uint32_t mask = tap_mask(tile, v, tap);
+      if (mask == 0) continue;
+      const std::int64_t column = std::int64_t{2} * v * plan_.lanes() + tap * g_.dilation[2];
+      Pick pick{.tap = tap, .base = column};
+      if (!found.empty() && column - found.back().base < kIndices) {
+        pick.base = found.back().base;
+        pick.index = static_cast<int>(column - pick.base);
+        pick.lacks_last = pick.index == 2 && mask >= kLastLane;
+        // Only f32 can be loaded into a single lane.
+        if (pick.lacks_last && plan_.input != DType::f32) pick = {.tap = tap, .base = column};
+      }
+      found.push_back(pick);
+    }
+    return found;
   }
 
   void sum_plane(const RowTile& tile) override {
@@ -158,31 +184,33 @@ class ColumnTiles final : public TileKernel {
 
   void sum_pairs(const RowTile& tile, std::int64_t row, int v, const std::vector<Hit>& hits) {
     VectorCode& c = code_;
-    std::int64_t held = -1;
-    for (int tap = 0; tap < g_.filter[2]; ++tap) {
-      const std::uint32_t mask = tap_mask(tile, v, tap);
-      if (mask == 0) continue;
-      const std::int64_t column = pair_column(v, tap);
-      if (column != held) {
-        load(temporary(0), row, column, half_mask(tile, v, tap, 0));
-        load(temporary(1), row, column + plan_.lanes(), half_mask(tile, v, tap, 1));
-      }
-      held = column;
+    for (const Pick& pick : picks(tile, v)) {
+      if (pick.index == 0)
+        for (int half : {0, 1}) {
+          const std::int64_t column = pick.base + half * plan_.lanes();
+          load(temporary(half), row, column, lanes_inside(tile, column, 1));
+        }
       turn_ = 1 - turn_;
       const Vec picked = temporary(2 + turn_);
-      c.vmovaps(picked, tap * g_.dilation[2] % 2 == 0 ? even_index() : odd_index());
+      c.vmovaps(picked, index(pick.index));
       c.vpermi2ps(picked, temporary(0), temporary(1));
+      if (pick.lacks_last)
+        c.vbroadcastss(picked | opmask(kLastLane), at(row, pick.base + 2 * plan_.lanes()));
       for (const Hit& hit : hits)
         for (int k = 0; k < plan_.step; ++k)
-          add_product(sum_at(tile, k, hit.row, v), picked, mask, {hit.tap_row, tap, k, false});
+          add_product(sum_at(tile, k, hit.row, v), picked, tap_mask(tile, v, pick.tap),
+                      {hit.tap_row, pick.tap, k, false});
     }
   }
 
+  Xbyak::Address at(std::int64_t row, std::int64_t column) const {
+    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
+    return ptr[input() + static_cast<int>(offset)];
+  }
   void load(const Vec& d, std::int64_t row, std::int64_t column, std::uint32_t mask) {
     VectorCode& c = code_;
     if (mask == 0) return c.vxorps(d, d, d);
-    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
-    const auto from = ptr[input() + static_cast<int>(offset)];
+    const Xbyak::Address from = at(row, column);
     if (mask == kAllLanes) return chain_.storage().load(d, from, plan_.input);
     chain_.storage().load(d | opmask(mask) | c.T_z, from, plan_.input);
   }
@@ -222,8 +250,7 @@ class ColumnTiles final : public TileKernel {
   Vec sum_at(const RowTile& tile, int output, int row, int v) const {
     return sum((output * rows_ + row) * vectors_of(tile) + v);
   }
-  Vec even_index() const { return sum(budget_.sums); }
-  Vec odd_index() const { return sum(budget_.sums + 1); }
+  Vec index(int first) const { return sum(budget_.sums + first); }
   Vec kept(int i) const { return temporary(budget_.inputs + i); }
   Vec next_weight() {
     weight_turn_ = 1 - weight_turn_;
@@ -236,7 +263,7 @@ class ColumnTiles final : public TileKernel {
 
   const Budget budget_;
   std::map<std::uint32_t, int> masks_;  ///< number of the register that keeps one
-  Xbyak::Label even_table_, odd_table_;
+  Xbyak::Label index_tables_[kIndices];
   int turn_ = 0, weight_turn_ = 0;
 };
 

@@ -8,18 +8,22 @@
 namespace fuseplan::cpu {
 
 std::string to_text(const GroupedConfig& config) {
-  return fmt::format("{}x{}", config.rows, config.columns);
+  return fmt::format("{}x{},ahead={}", config.rows, config.columns, config.ahead);
 }
 
 std::optional<GroupedConfig> parse_grouped_config(std::string_view text) {
   GroupedConfig config;
   const char* end = text.data() + text.size();
-  const auto rows = std::from_chars(text.data(), end, config.rows);
-  if (rows.ec != std::errc{} || rows.ptr == end) return std::nullopt;
-  const auto columns = std::from_chars(rows.ptr + 1, end, config.columns);
-  // Spelled back, so that one config has one text.
-  if (columns.ec != std::errc{} || to_text(config) != text) return std::nullopt;
-  if (config.rows < 1 || config.columns < 1) return std::nullopt;
+  const auto number = [&](const char* at, int& value) {
+    return std::from_chars(at, end, value).ptr;
+  };
+  const char* at = number(text.data(), config.rows);
+  if (at != end) at = number(at + 1, config.columns);
+  constexpr std::string_view kAhead = ",ahead=";
+  if (std::string_view(at, end).starts_with(kAhead)) number(at + kAhead.size(), config.ahead);
+  // Spelled back, so that one config has one text and bad numbers do not slip through.
+  if (to_text(config) != text || config.rows < 1 || config.columns < 1 || config.ahead < 0)
+    return std::nullopt;
   return config;
 }
 

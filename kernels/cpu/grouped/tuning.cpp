@@ -10,6 +10,7 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::size_t kMostConfigs = 8;
+constexpr int kTilesAhead = 2;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -64,6 +65,15 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
   return cost;
 }
 
+/// Whether an image's input lies behind the second-level cache.
+bool prefetches(const GroupedShape& shape) {
+  constexpr std::int64_t kNearBytes = 512 << 10;
+  const View& input = shape.g.input;
+  return shape.lanes_are_channels &&
+         input.pixels() * input.len[1] * static_cast<std::int64_t>(size_of(shape.input)) >
+             kNearBytes;
+}
+
 }  // namespace
 
 bool grouped_tile_fits(const GroupedShape& shape, const Expr& body, const GroupedConfig& config) {
@@ -83,7 +93,7 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const
   std::vector<Candidate> candidates;
   for (int rows = 1; rows <= most_rows; ++rows)
     for (int columns = 1; columns <= most_columns; ++columns) {
-      const GroupedConfig config{rows, columns};
+      const GroupedConfig config{rows, columns, 0};
       if (!tile_fits(shape, config, chain_registers)) continue;
       const std::int64_t registers = VectorCode::count(shape.isa) -
                                      rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
@@ -92,9 +102,18 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const
       candidates.push_back({config, cost_of(shape, config, weights_stay)});
     }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+  const int ahead = prefetches(shape) ? kTilesAhead : 0;
   std::vector<GroupedConfig> configs;
-  for (const Candidate& candidate : candidates)
-    if (configs.size() < kMostConfigs) configs.push_back(candidate.config);
+  for (Candidate& candidate : candidates) {
+    if (configs.size() == kMostConfigs) break;
+    candidate.config.ahead = ahead;
+    configs.push_back(candidate.config);
+  }
+  // The model knows where the tensor fits, not where it is.
+  if (shape.lanes_are_channels && !configs.empty()) {
+    configs.push_back(configs.front());
+    configs.back().ahead = kTilesAhead - ahead;
+  }
   return configs;
 }
 
