@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <map>
-#include <optional>
 
 #include "kernels/cpu/depthwise/row_cut.hpp"
 #include "kernels/cpu/depthwise/sums.hpp"
@@ -85,55 +84,12 @@ class PixelSums {
     c.add(x_, x_offset_);
     c.add(x_, column_);
     c.add(w_, w_offset_);
-    // Several rows are only summed together where they read all taps of a depth.
-    const bool shared = plan_.shares_rows && rows_ > 1;
-    const int tap_rows = shared ? static_cast<int>(g_.filter[1]) : 1;
-    if (shared) {
-      sum_shared_rows(tile);
-    } else {
-      for (int tap = 0; tap < g_.filter[2]; ++tap) sum_tap(tile, tap);
-    }
-    c.add(tap_, tap_rows * static_cast<int>(sizeof(DepthwiseTaps)));
-    c.sub(taps_left_, tap_rows);
+    for (int tap = 0; tap < g_.filter[2]; ++tap) sum_tap(tile, tap);
+    c.add(tap_, static_cast<int>(sizeof(DepthwiseTaps)));
+    c.dec(taps_left_);
     c.jnz(next);
     c.L(store);
     store_tile(tile);
-  }
-
-  // Input row by input row, so that every sum still takes its taps in the order of sum_tap.
-  void sum_shared_rows(const RowTile& tile) {
-    VectorCode& c = code_;
-    const int taps = static_cast<int>(g_.filter[2]), heights = static_cast<int>(g_.filter[1]);
-    const auto kept_weight = [&](int height, int tap) {
-      return c.vec(rows_ * vectors_ + height * taps + tap);
-    };
-    for (int i = 0; i < heights * taps; ++i)
-      c.vbroadcastss(kept_weight(i / taps, i % taps), ptr[w_ + 4 * i]);
-    const std::int64_t last_row = (rows_ - 1) * g_.stride[1] + (heights - 1) * g_.dilation[1];
-    int turn = 0;
-    for (std::int64_t row = 0; row <= last_row; ++row)
-      for (int tap = 0; tap < taps; ++tap)
-        for (int v = 0; v < vectors_; ++v) {
-          const std::uint32_t reading = lanes_reading(tile, v, tap);
-          const bool all = reading == all_lanes();
-          std::optional<Vec> x;
-          for (int height = 0; height < heights; ++height) {
-            const std::int64_t at = row - height * g_.dilation[1];
-            if (reading == 0 || at < 0 || at % g_.stride[1] != 0 || at / g_.stride[1] >= rows_)
-              continue;
-            if (!x) {
-              x = turn == 0 ? weight() : spare();
-              turn = 1 - turn;
-              const std::int64_t offset =
-                  plan_.tap_offset(tap) + row * plan_.row_bytes() + v * c.bytes();
-              const auto from = ptr[x_ + static_cast<int>(offset)];
-              if (!all) set_mask(reading);
-              c.vmovups(all ? *x : *x | kMask | c.T_z, from);
-            }
-            const Vec total = sum(static_cast<int>(at / g_.stride[1]), v);
-            c.vfmadd231ps(all ? total : total | kMask, *x, kept_weight(height, tap));
-          }
-        }
   }
 
   // Lanes whose tap lies outside the image take no part, so that a weight that is infinite or NaN

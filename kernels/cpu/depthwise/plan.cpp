@@ -15,25 +15,20 @@ namespace {
 // the rows they come from.
 constexpr std::int64_t kLocalFloats = 6144;
 
-constexpr std::size_t kChannelAxis = 1, kColumnAxis = 4;
+constexpr std::size_t kColumnAxis = 4;
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
-bool lanes_fit(const ConvGeometry& g, const std::vector<View>& elements, std::size_t axis) {
-  const auto contiguous = [axis](const View& view) {
-    return contiguous_along(view, static_cast<int>(axis));
-  };
+bool columns_fit(const ConvGeometry& g, const std::vector<View>& elements) {
+  const auto contiguous = [](const View& view) { return contiguous_along(view, kColumnAxis); };
   // An element tensor is read lane by lane, or is the same in all of them.
   return contiguous(g.input) && contiguous(g.output) &&
-         std::all_of(elements.begin(), elements.end(),
-                     [&](const View& view) { return contiguous(view) || view.stride[axis] == 0; });
-}
-
-bool channels_fit(const ConvGeometry& g, const std::vector<View>& elements) {
-  return g.group_outputs == 1 && lanes_fit(g, elements, kChannelAxis);
+         std::all_of(elements.begin(), elements.end(), [&](const View& view) {
+           return contiguous(view) || view.stride[kColumnAxis] == 0;
+         });
 }
 
 std::vector<View> views_of(const Problem& problem, const SplitChain& chain) {
@@ -52,9 +47,7 @@ bool reach_fits_immediates(const ConvGeometry& g) {
   const std::int64_t columns = std::max(g.input.len[4] + 2 * g.pad_lo[2], g.output.len[4]) + 64;
   const std::int64_t rows = 8 * g.stride[1];
   return short_of(columns, std::max<std::int64_t>(g.input.stride[4], 8)) &&
-         short_of(rows, std::max(g.input.stride[3], 2 * columns)) &&
-         short_of(g.output.len[4], g.output.len[1] + 64) &&
-         short_of(g.filter[2], g.output.len[1] + 64) && g.pad_lo[2] < kReach;
+         short_of(rows, std::max(g.input.stride[3], 2 * columns)) && g.pad_lo[2] < kReach;
 }
 
 bool rows_continue(const View& view) {
@@ -72,10 +65,8 @@ std::optional<std::string> depthwise_refusal(const Problem& problem, const Split
   if (g.group_inputs != 1)
     return fmt::format("a group has {} input channels, expected 1", g.group_inputs);
   if (!reach_fits_immediates(g)) return "rows are too long for the kernels' 32-bit offsets";
-  const std::vector<View> elements = views_of(problem, chain);
-  if (channels_fit(g, elements) || lanes_fit(g, elements, kColumnAxis)) return std::nullopt;
-  return "input, output and added tensors must all be contiguous along the channels (then with as "
-         "many outputs as inputs), or all along the columns";
+  if (columns_fit(g, views_of(problem, chain))) return std::nullopt;
+  return "input, output and added tensors must all be contiguous along the columns";
 }
 
 DepthwisePlan::DepthwisePlan(const Problem& problem, const SplitChain& chain, Isa isa_in)
@@ -87,30 +78,16 @@ DepthwisePlan::DepthwisePlan(const Problem& problem, const SplitChain& chain, Is
       weights_text(to_text(problem.conv()->weights)),
       multiplier(g.group_outputs),
       elements(views_of(problem, chain)) {
-  const bool columns_fit = lanes_fit(g, elements, kColumnAxis);
-  channels_in_lanes = channels_fit(g, elements) && (g.output.len[kChannelAxis] > 1 || !columns_fit);
-  const std::size_t lane_axis = channels_in_lanes ? kChannelAxis : kColumnAxis;
-  rows = {isa, chain.body, DType::f32, output, channels_in_lanes, {}, false};
+  rows = {isa, chain.body, DType::f32, output, false, {}, false};
   for (std::size_t i = 0; i < elements.size(); ++i)
-    rows.elements.push_back({chain.elements[i].tensor.dtype, elements[i].stride[lane_axis] != 0});
-  channels_in_lanes ? plan_channels() : plan_columns();
-}
-
-// Weights of a tap row stay in registers beside the sums and the input column if they fit.
-void DepthwisePlan::plan_channels() {
-  const std::int64_t columns = g.output.len[4], channels = g.output.len[1];
-  tile_columns = balanced_columns(columns, isa == Isa::avx512 ? 12 : 8);
-  padded_channels = round_up(channels, lanes());
-  const std::int64_t fitting = std::max<std::int64_t>(1, kLocalFloats / (columns * lanes()));
-  chunk = std::min(padded_channels, fitting * lanes());
+    rows.elements.push_back({chain.elements[i].tensor.dtype, elements[i].stride[kColumnAxis] != 0});
+  plan_columns();
 }
 
 void DepthwisePlan::plan_columns() {
   const std::int64_t columns = g.output.len[4], rows_out = g.output.len[3];
   const int vectors = static_cast<int>(round_up(columns, lanes()) / lanes());
-  const std::int64_t weights_of_depth = g.filter[1] * g.filter[2];
-  shares_rows = isa == Isa::avx512 && weights_of_depth <= 12;
-  const std::int64_t most_sums = isa == Isa::avx2 ? 12 : shares_rows ? 30 - weights_of_depth : 24;
+  const std::int64_t most_sums = isa == Isa::avx2 ? 12 : 24;
   tile_vectors = vectors <= 4 ? vectors : balanced_columns(vectors, 4);
   for (int count = 8; count >= 1; --count)
     if (count == 1 || (count * tile_vectors <= most_sums && count <= rows_out &&

@@ -12,7 +12,8 @@
 
 namespace fuseplan::cpu {
 
-/// Everything about a depthwise convolution that is decided before code is emitted.
+/// Everything about a depthwise convolution with columns in lanes that is decided before code is
+/// emitted.
 struct DepthwisePlan {
   DepthwisePlan(const Problem& problem, const SplitChain& chain, Isa isa);
 
@@ -21,19 +22,10 @@ struct DepthwisePlan {
   DType input, output, weights;
   std::string weights_text;    ///< of the raw weight tensor
   std::int64_t multiplier;     ///< output channels per input channel
-  bool channels_in_lanes;      ///< else columns of a row are
   std::vector<View> elements;  ///< of the chain, over the output
   RowsSpec rows;               ///< the kernel that applies the chain to the sums
 
-  // Channels in lanes.
-  int tile_columns = 0;
-  std::int64_t padded_channels = 0;  ///< in the packed weights
-  std::int64_t chunk = 0;            ///< most channels per call; lanes per column of the sums
-
-  // Columns in lanes.
-  int tile_vectors = 0;  ///< vectors of columns per tile
-  /// Tiles of several rows hold all weights and load an input row once for all its output rows.
-  bool shares_rows = false;
+  int tile_vectors = 0;          ///< vectors of columns per tile
   std::vector<int> tile_rows;    ///< output rows per tile, descending to 1
   bool staged = false;           ///< input rows are copied to f32, zero padded, phase by phase
   std::int64_t phase_pitch = 0;  ///< floats of one phase of a staged row
@@ -45,7 +37,7 @@ struct DepthwisePlan {
   bool joined_rows = false;      ///< output and elements continue from row to row
 
   int lanes() const { return lanes_of(isa); }
-  /// Columns in lanes: bytes from what DepthwiseTaps::x points at to what output column 0 reads
+  /// Bytes from what DepthwiseTaps::x points at to what output column 0 reads
   /// through tap column `tap`, and from one input row to the next.
   std::int64_t tap_offset(std::int64_t tap) const;
   std::int64_t row_bytes() const;
@@ -55,7 +47,6 @@ struct DepthwisePlan {
   }
 
  private:
-  void plan_channels();
   void plan_columns();
 };
 

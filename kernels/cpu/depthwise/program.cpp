@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/depthwise/program.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "kernels/cpu/portable/block_io.hpp"
@@ -24,18 +22,14 @@ DepthwiseProgram::DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& 
 }
 
 std::int64_t DepthwiseProgram::packed_floats() const {
-  const std::int64_t channels = plan_.channels_in_lanes ? plan_.padded_channels : g_.output.len[1];
-  return g_.filter[0] * g_.filter[1] * g_.filter[2] * channels;
+  return g_.filter[0] * g_.filter[1] * g_.filter[2] * g_.output.len[1];
 }
 
 std::size_t DepthwiseProgram::prepared_bytes() const {
   return static_cast<std::size_t>(packed_floats()) * sizeof(float);
 }
 
-std::string DepthwiseProgram::weight_format() const {
-  return fmt::format("depthwise {} {}", plan_.weights_text,
-                     plan_.channels_in_lanes ? plan_.padded_channels : 0);
-}
+std::string DepthwiseProgram::weight_format() const { return "depthwise " + plan_.weights_text; }
 
 void DepthwiseProgram::prepare(const void* raw, void* prepared, const Parallel&) const {
   const auto& s = g_.weight_stride;
@@ -43,18 +37,11 @@ void DepthwiseProgram::prepare(const void* raw, void* prepared, const Parallel&)
   const auto element = static_cast<std::int64_t>(size_of(plan_.weights));
   const std::int64_t rows = g_.filter[0] * g_.filter[1];
   auto* packed = static_cast<float*>(prepared);
-  std::fill_n(packed, packed_floats(), 0.0f);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t offset = row / g_.filter[1] * s[2] + row % g_.filter[1] * s[3];
     const void* from = static_cast<const std::byte*>(raw) + offset * element;
-    if (plan_.channels_in_lanes) {
-      const auto pitch = static_cast<int>(plan_.padded_channels);
-      load_block(plan_.weights, from, {s[4], s[0]}, {taps, channels, pitch},
-                 packed + row * taps * pitch);
-    } else {
-      load_block(plan_.weights, from, {s[0], s[4]}, {channels, taps, static_cast<int>(rows) * taps},
-                 packed + row * taps);
-    }
+    load_block(plan_.weights, from, {s[0], s[4]}, {channels, taps, static_cast<int>(rows) * taps},
+               packed + row * taps);
   }
 }
 

@@ -17,14 +17,14 @@ namespace fuseplan::cpu {
 
 /// Entry points of a plan's code.
 struct DepthwiseEntries {
-  std::span<const void* const> sums;  ///< one, or one per plan.tile_rows
+  std::span<const void* const> sums;  ///< one per plan.tile_rows
   const void* rows = nullptr;
   const void* stage = nullptr;     ///< if staged and the stride is at most 2
   const void* prologue = nullptr;  ///< if the chain has per-channel values
 };
 
-/// What both forms share: packed weights, the chain's slower values, addresses. Weights are packed
-/// to f32 [kd][kh][kw][channels padded to vectors], or [channel][kd][kh][kw] for columns in lanes.
+/// Packed weights, the chain's slower values, addresses. Weights are packed to f32
+/// [channel][kd][kh][kw].
 class DepthwiseProgram : public Program {
  public:
   DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& chain,
@@ -65,11 +65,7 @@ class DepthwiseProgram : public Program {
   std::array<std::vector<std::int64_t>, 5> element_steps_;  // by axis of the rows, in bytes
 };
 
-std::unique_ptr<Program> depthwise_channels_program(const DepthwisePlan& plan,
-                                                    const SplitChain& chain,
-                                                    const DepthwiseEntries& entries);
-std::unique_ptr<Program> depthwise_columns_program(const DepthwisePlan& plan,
-                                                   const SplitChain& chain,
-                                                   const DepthwiseEntries& entries);
+std::unique_ptr<Program> depthwise_program(const DepthwisePlan& plan, const SplitChain& chain,
+                                           const DepthwiseEntries& entries);
 
 }  // namespace fuseplan::cpu

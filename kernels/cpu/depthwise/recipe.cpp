@@ -17,12 +17,8 @@ class DepthwiseRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    if (plan_.channels_in_lanes) {
-      functions.push_back({"depthwise_sums", emit_channel_sums(plan_)});
-    } else {
-      for (int rows : plan_.tile_rows)
-        functions.push_back({fmt::format("depthwise_sums_{}", rows), emit_pixel_sums(plan_, rows)});
-    }
+    for (int rows : plan_.tile_rows)
+      functions.push_back({fmt::format("depthwise_sums_{}", rows), emit_pixel_sums(plan_, rows)});
     functions.push_back({"depthwise_rows", emit_rows(plan_.rows)});
     if (has_stage()) functions.push_back({"depthwise_stage", emit_stage(plan_)});
     if (has_prologue())
@@ -31,14 +27,13 @@ class DepthwiseRecipe final : public Recipe {
   }
 
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
-    std::size_t next = plan_.channels_in_lanes ? 1 : plan_.tile_rows.size();
+    std::size_t next = plan_.tile_rows.size();
     DepthwiseEntries named;
     named.sums = entries.first(next);
     named.rows = entries[next++];
     if (has_stage()) named.stage = entries[next++];
     if (has_prologue()) named.prologue = entries[next++];
-    return plan_.channels_in_lanes ? depthwise_channels_program(plan_, chain_, named)
-                                   : depthwise_columns_program(plan_, chain_, named);
+    return depthwise_program(plan_, chain_, named);
   }
 
  private:

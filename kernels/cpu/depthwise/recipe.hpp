@@ -11,9 +11,9 @@
 
 namespace fuseplan::cpu {
 
-// Convolutions with one input channel a group: nothing is summed over channels, so lanes are
-// neighbouring channels (channels last) or neighbouring columns of one channel (channels first),
-// and every tap is one load and one multiply-add.
+// Convolutions with one input channel a group, rows contiguous: lanes are neighbouring columns of
+// one channel. For AVX2 and for wide strides, whose input is copied apart by phase; what
+// kernels/cpu/grouped takes is faster there.
 
 /// Why these kernels cannot run the problem; nothing if they can.
 std::optional<std::string> depthwise_refusal(const Problem& problem, const SplitChain& chain,

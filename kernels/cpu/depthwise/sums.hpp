@@ -20,18 +20,11 @@ struct SumsCall {
   const DepthwiseTaps* taps = nullptr;
   std::int64_t tap_count = 0;
   float* sums = nullptr;
-  std::int64_t vectors = 0;   ///< channels in lanes: whole vectors of channels, and
-  std::int64_t tail = 0;      ///< channels behind them, fewer than a vector
-  std::int64_t channels = 1;  ///< columns in lanes: how many, one after another, and
+  std::int64_t channels = 1;  ///< how many, one after another, and
   std::int64_t x_step = 0;    ///< bytes from one channel's rows to the next's
 };
 
-/// Channels in lanes: one output row of `vectors` x lanes + `tail` channels. x points at column 0
-/// of the row's first channel, w at the first channel's weight of tap column 0; sums are
-/// [column][plan.chunk].
-std::vector<std::byte> emit_channel_sums(const DepthwisePlan& plan);
-
-/// Columns in lanes: `rows` output rows of each channel. x points at the row that the first output
+/// `rows` output rows of each channel. x points at the row that the first output
 /// row of the first channel reads, w at that channel's weight of tap column 0; sums are
 /// [row][column], plan.sums_pitch from channel to channel, and up to a vector behind the last one
 /// is overwritten.

@@ -190,9 +190,8 @@ void ColumnsProgram::run(const Arguments& arguments) const {
 
 }  // namespace
 
-std::unique_ptr<Program> depthwise_columns_program(const DepthwisePlan& plan,
-                                                   const SplitChain& chain,
-                                                   const DepthwiseEntries& entries) {
+std::unique_ptr<Program> depthwise_program(const DepthwisePlan& plan, const SplitChain& chain,
+                                           const DepthwiseEntries& entries) {
   return std::make_unique<ColumnsProgram>(plan, chain, entries);
 }
 
