@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kStaged = "staged";
 
 bool in_tiles(const Question& question) {
-  const bool plain = question.problem.conv()->weights.lens[0] == question.problem.conv()->conv.groups;
+  const bool plain =
+      question.problem.conv()->weights.lens[0] == question.problem.conv()->conv.groups;
   return plain && !cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
 }
 

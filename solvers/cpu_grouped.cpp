@@ -18,6 +18,13 @@ class CpuGrouped final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
+    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
+                 cpu::name_of(question.traits.isa), "avx512");
+    if (!verdict.accepted()) return;
+    const ConvOp& op = *question.problem.conv();
+    verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
+                 RejectCode::Convolution, "channels of a group", "one input and one output",
+                 "more than that", {}, 0);
     if (!verdict.accepted()) return;
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
