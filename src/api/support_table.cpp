@@ -31,8 +31,11 @@ struct Base {
   bool has_conv;
   std::int64_t groups;
 };
-constexpr Base kBases[] = {
-    {"conv", true, 1}, {"groups", true, 2}, {"depthwise", true, kChannels}, {nullptr, false, 1}};
+constexpr Base kBases[] = {{"conv", true, 1},
+                           {"groups", true, 2},
+                           {"groups", true, kChannels / 4},
+                           {"depthwise", true, kChannels},
+                           {nullptr, false, 1}};
 
 struct Feature {
   const char* word;
