@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: MIT
+#include "base/status.hpp"
 #include "kernels/cpu/depthwise/recipe.hpp"
+#include "kernels/cpu/grouped/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
 namespace fuseplan {
 namespace {
+
+/// The config of what is copied apart by phase instead of being computed in tiles.
+constexpr std::string_view kStaged = "staged";
+
+bool in_tiles(const Question& question) {
+  const bool plain =
+      question.problem.conv()->weights.lens[0] == question.problem.conv()->conv.groups;
+  return plain && !cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
+}
 
 class CpuDepthwise final : public Solver {
  public:
@@ -21,16 +32,27 @@ class CpuDepthwise final : public Solver {
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] == 1, RejectCode::Convolution, "input channels of a group",
                  std::to_string(op.weights.lens[1]), "1", {}, 0);
-    if (!verdict.accepted()) return;
+    if (!verdict.accepted() || in_tiles(question)) return;
     need_layout(verdict,
                 cpu::depthwise_refusal(question.problem, question.chain, question.traits.isa));
   }
 
-  std::vector<std::string> configs(const Question&) const override { return {"default"}; }
+  std::vector<std::string> configs(const Question& question) const override {
+    if (!in_tiles(question)) return {std::string(kStaged)};
+    std::vector<std::string> texts;
+    for (const cpu::GroupedConfig& config :
+         cpu::grouped_configs(question.problem, question.chain, question.traits.isa))
+      texts.push_back(to_text(config));
+    return texts;
+  }
 
-  Kernel build(const Question& question, std::string_view) const override {
-    return {"cpu_depthwise",
-            cpu::depthwise_recipe(question.problem, question.chain, question.traits.isa)};
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto& [problem, chain, traits] = question;
+    if (config == kStaged) return {"cpu_depthwise", depthwise_recipe(problem, chain, traits.isa)};
+    const auto parsed = cpu::parse_grouped_config(config);
+    require(parsed.has_value(), Status::InvalidValue, "cpu_depthwise: \"{}\" is no configuration",
+            config);
+    return {"cpu_depthwise", grouped_recipe(problem, chain, traits.isa, *parsed)};
   }
 
   std::vector<std::string> samples() const override {

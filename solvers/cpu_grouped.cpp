@@ -10,7 +10,7 @@ class CpuGrouped final : public Solver {
  public:
   std::string_view id() const override { return "cpu_grouped"; }
   std::string_view sentence() const override {
-    return "convolution with small groups, depthwise too, with any chain of pointwise ops";
+    return "convolution with small groups on AVX-512, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 1; }
@@ -18,6 +18,13 @@ class CpuGrouped final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
+    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
+                 cpu::name_of(question.traits.isa), "avx512");
+    if (!verdict.accepted()) return;
+    const ConvOp& op = *question.problem.conv();
+    verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
+                 RejectCode::Convolution, "channels of a group", "one input and one output",
+                 "more than that", {}, 0);
     if (!verdict.accepted()) return;
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
@@ -43,8 +50,6 @@ class CpuGrouped final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
-        "f32:1x64x14x14:nhwc;conv(f32:64x1x3x3,pad=1x1,groups=64);norm(spatial,f32:1x64x1x1);"
-        "activation(clippedrelu)",
         "f32:2x32x9x11:nhwc;conv(f32:48x4x3x3,pad=1x1,groups=8);bias(f32:1x48x1x1);activation("
         "relu)",
         "f32:1x24x13x19:nchw;conv(f32:32x3x3x3,pad=1x1,stride=2x2,groups=8);norm(spatial,f32:"

@@ -34,6 +34,7 @@ struct Base {
 constexpr Base kBases[] = {{"conv", true, 1, 3},
                            {"conv1x1", true, 1, 1},
                            {"groups", true, 2, 3},
+                           {"groups", true, kChannels / 4, 3},
                            {"depthwise", true, kChannels, 3},
                            {nullptr, false, 1, 3}};
 

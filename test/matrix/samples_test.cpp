@@ -47,6 +47,7 @@ struct Reach {
 Reach reach_of(std::string_view id) {
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
+      {"cpu_grouped", {1, 3}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;

@@ -37,11 +37,7 @@ class GroupedRecipe final : public Recipe {
 std::optional<std::string> grouped_refusal(const Problem& problem, const SplitChain& chain,
                                            Isa isa) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
-  const GroupedShape shape(problem, chain, isa);
-  if (auto refusal = refusal_of(shape)) return refusal;
-  if (grouped_tuning_space(shape, chain.body).empty())
-    return "the chain and one sum do not fit the registers together";
-  return std::nullopt;
+  return refusal_of(GroupedShape(problem, chain, isa));
 }
 
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,

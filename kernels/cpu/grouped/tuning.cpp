@@ -65,11 +65,12 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
   return cost;
 }
 
-/// Whether an image's input lies behind the second-level cache.
+/// Whether an image's input lies behind the second-level cache, and a tile leaves the load ports
+/// time for it: at stride 2 it reads two inputs for an output.
 bool prefetches(const GroupedShape& shape) {
   constexpr std::int64_t kNearBytes = 512 << 10;
   const View& input = shape.g.input;
-  return shape.lanes_are_channels &&
+  return shape.lanes_are_channels && shape.g.stride[2] == 1 &&
          input.pixels() * input.len[1] * static_cast<std::int64_t>(size_of(shape.input)) >
              kNearBytes;
 }
