@@ -28,6 +28,19 @@ View broadcast_view(const Tensor& operand, const Tensor& full) {
   return view;
 }
 
+bool merges_into_rows(const View& view, std::size_t axis) {
+  return view.len[axis] == 1 || view.len[4] == 1 ||
+         view.stride[axis] == view.len[4] * view.stride[4];
+}
+
+void merge_into_rows(View& view, std::size_t axis) {
+  if (view.len[axis] == 1) return;
+  if (view.len[4] == 1) view.stride[4] = view.stride[axis];
+  view.len[4] *= view.len[axis];
+  view.len[axis] = 1;
+  view.stride[axis] = 0;
+}
+
 double ConvGeometry::flops() const {
   double taps = 2.0 * static_cast<double>(group_inputs);
   for (std::int64_t length : filter) taps *= static_cast<double>(length);

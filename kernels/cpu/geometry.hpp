@@ -26,6 +26,10 @@ inline bool contiguous_along(const View& view, int axis) {
   return view.stride[axis] == 1 || view.len[axis] == 1;
 }
 
+/// Whether steps along `axis` continue those along the last axis, so that the two can be one.
+bool merges_into_rows(const View& view, std::size_t axis);
+void merge_into_rows(View& view, std::size_t axis);
+
 /// A convolution over three spatial axes D, H, W; entry 0 of the arrays is D.
 struct ConvGeometry {
   View input, output;  ///< channels are those of all groups

@@ -29,10 +29,13 @@ Tensor parameters(int rank) {
 struct Base {
   const char* word;
   bool has_conv;
-  std::int64_t groups;
+  std::int64_t groups, taps;
 };
-constexpr Base kBases[] = {
-    {"conv", true, 1}, {"groups", true, 2}, {"depthwise", true, kChannels}, {nullptr, false, 1}};
+constexpr Base kBases[] = {{"conv", true, 1, 3},
+                           {"conv1x1", true, 1, 1},
+                           {"groups", true, 2, 3},
+                           {"depthwise", true, kChannels, 3},
+                           {nullptr, false, 1, 3}};
 
 struct Feature {
   const char* word;
@@ -65,7 +68,7 @@ constexpr Feature kFeatures[] = {
 
 Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout) {
   const auto axes = static_cast<std::size_t>(rank - 2);
-  Dims lens(static_cast<std::size_t>(rank), kLength), filter(lens.size(), 3);
+  Dims lens(static_cast<std::size_t>(rank), kLength), filter(lens.size(), base.taps);
   lens[0] = 2;
   lens[1] = filter[0] = kChannels;
   filter[1] = kChannels / base.groups;

@@ -16,19 +16,6 @@ bool is_pointwise(const ConvGeometry& conv) {
   return true;
 }
 
-bool merges(const View& view, std::size_t axis) {
-  return view.len[axis] == 1 || view.len[4] == 1 ||
-         view.stride[axis] == view.len[4] * view.stride[4];
-}
-
-void merge(View& view, std::size_t axis) {
-  if (view.len[axis] == 1) return;
-  if (view.len[4] == 1) view.stride[4] = view.stride[axis];
-  view.len[4] *= view.len[axis];
-  view.len[axis] = 1;
-  view.stride[axis] = 0;
-}
-
 // Channels where both axes would do, unless there is only one of them.
 bool choose_channels(const View& output) {
   if (!contiguous_along(output, 1)) return false;
@@ -42,9 +29,10 @@ void merge_axes(DirectShape& shape) {
     DirectShape merged = shape;
     std::vector<View*> views{&merged.conv.input, &merged.conv.output};
     for (DirectShape::Element& element : merged.elements) views.push_back(&element.view);
-    if (!std::ranges::all_of(views, [&](const View* view) { return merges(*view, axis); }))
+    if (!std::ranges::all_of(views,
+                             [&](const View* view) { return merges_into_rows(*view, axis); }))
       continue;
-    for (View* view : views) merge(*view, axis);
+    for (View* view : views) merge_into_rows(*view, axis);
     merged.lanes_are_channels = choose_channels(merged.conv.output);
     if (!lane_refusal(merged)) shape = std::move(merged);
   }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/launch.hpp"
+
+#include <algorithm>
+
+#include "base/containers.hpp"
+#include "base/memory.hpp"
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/conv1x1/pack_weights.hpp"
+#include "kernels/cpu/conv1x1/stage.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using ProductKernel = void (*)(const ProductCall*);
+using RowsKernel = void (*)(const RowsCall*);
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// What all threads of one launch share. Work is counted in units: a block of pixels of an image
+/// with a piece of channels; a block's pieces follow one another, so that its input is staged once.
+struct Launch {
+  const Conv1x1Plan& plan;
+  std::span<const ProductKernel> products;
+  RowsKernel rows;
+  const Arguments& arguments;
+  ChainFrame frame;
+  std::int64_t block = 0;   ///< pieces of pixels
+  std::int64_t blocks = 0;  ///< of an image
+
+  std::int64_t units() const { return plan.shape.images() * blocks * plan.channels.pieces(); }
+};
+
+/// One thread's walk through its units, with its own scratch.
+class Walk {
+ public:
+  explicit Walk(const Launch& launch)
+      : launch_(launch),
+        plan_(launch.plan),
+        shape_(plan_.shape),
+        moves_(moves_for(DType::f32, Isa::avx512)) {
+    const auto take = [&](std::int64_t floats) {
+      return scratch_.take_array<float>(static_cast<std::size_t>(floats));
+    };
+    if (plan_.staged)
+      stage_ = take(std::max(plan_.block_pixels() * plan_.stage_pixel,
+                             shape_.inputs() * plan_.stage_channel));
+    elements_.resize(shape_.elements.size());
+    for (const Conv1x1Shape::Element& element : shape_.elements)
+      element_steps_.push_back(element.view.stride[shape_.row_axis()] *
+                               static_cast<std::int64_t>(size_of(element.dtype)));
+    if (plan_.finishes) return;
+    // Turned in whole squares.
+    turned_row_ = (plan_.strip_pixels() + 15) / 16 * 16;
+    sums_ = take(plan_.piece_channels() * turned_row_);
+    if (plan_.turned) turned_ = take(plan_.piece_channels() * turned_row_);
+  }
+
+  void run(std::int64_t unit) {
+    const std::int64_t block = unit / plan_.channels.pieces();
+    if (block != block_) begin(block);
+    const std::int64_t channels = unit % plan_.channels.pieces();
+    for (std::int64_t piece = first_piece_; piece < end_piece_;) {
+      const int kind = plan_.pixels.kind(piece);
+      std::int64_t end = std::min(end_piece_, plan_.pixels.kind_end(kind));
+      if (!plan_.finishes) end = std::min(end, piece + plan_.strip);
+      run_pieces(channels, piece, end, kind);
+      piece = end;
+    }
+  }
+
+ private:
+  void begin(std::int64_t block) {
+    block_ = block;
+    image_ = block / launch_.blocks;
+    first_piece_ = block % launch_.blocks * launch_.block;
+    end_piece_ = std::min(first_piece_ + launch_.block, plan_.pixels.pieces());
+    input_ =
+        static_cast<const float*>(launch_.arguments.input) + image_ * shape_.conv.input.stride[0];
+    input_pixel_ = 0;
+    if (!plan_.staged) return;
+    input_pixel_ = plan_.pixels.first(first_piece_);
+    stage_pixels(plan_, moves_, input_, input_pixel_, plan_.pixels.end(end_piece_ - 1), stage_);
+    input_ = stage_;
+  }
+
+  template <typename T>
+  T* at(T* base, const View& view, DType dtype, std::int64_t channel, std::int64_t pixel) const {
+    return base + (image_ * view.stride[0] + channel * view.stride[1] + pixel * view.stride[4]) *
+                      static_cast<std::int64_t>(size_of(dtype));
+  }
+
+  /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
+  void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
+    const std::int64_t channel = plan_.channels.first(channels);
+    const std::int64_t pixel = plan_.pixels.first(first);
+    const float* weights =
+        static_cast<const float*>(launch_.arguments.weights) + plan_.weight_offset(channels);
+    const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
+    void* output = at(static_cast<std::byte*>(launch_.arguments.output), shape_.conv.output,
+                      shape_.output, channel, pixel);
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      const Conv1x1Shape::Element& element = shape_.elements[i];
+      elements_[i] = at(static_cast<const std::byte*>(launch_.arguments.elements[i]), element.view,
+                        element.dtype, channel, pixel);
+    }
+    ProductCall call;
+    call.vectors = plan_.config.by_channel ? weights : input;
+    call.scalars = plan_.config.by_channel ? input : weights;
+    call.output = plan_.finishes ? output : sums_;
+    call.elements = elements_.data();
+    call.uniforms = launch_.frame.uniforms;
+    if (launch_.frame.channels != nullptr) call.channels = launch_.frame.channels + channel;
+    call.tiles = end - first;
+    const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
+    launch_.products[static_cast<std::size_t>(kernel)](&call);
+    if (!plan_.finishes)
+      finish(call, output, plan_.channels.end(channels) - channel,
+             plan_.pixels.end(end - 1) - pixel);
+  }
+
+  // Applies the chain to sums that the kernel has left in scratch.
+  void finish(const ProductCall& product, void* output, std::int64_t channels,
+              std::int64_t pixels) const {
+    RowsCall call;
+    call.input = sums_;
+    call.input_step = plan_.sums_row() * kFloat;
+    if (plan_.turned) {
+      moves_.turn(sums_, plan_.sums_row(), pixels, channels, turned_, turned_row_);
+      call.input = turned_;
+      call.input_step = turned_row_ * kFloat;
+    }
+    call.output = output;
+    call.elements = product.elements;
+    call.element_steps = element_steps_.data();
+    call.uniforms = product.uniforms;
+    call.channels = product.channels;
+    call.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
+    call.channel_step = shape_.lanes_are_channels ? 0 : kFloat;
+    call.rows = shape_.lanes_are_channels ? pixels : channels;
+    call.lanes = shape_.lanes_are_channels ? channels : pixels;
+    call.output_step = shape_.conv.output.stride[shape_.row_axis()] *
+                       static_cast<std::int64_t>(size_of(shape_.output));
+    launch_.rows(&call);
+  }
+
+  const Launch& launch_;
+  const Conv1x1Plan& plan_;
+  const Conv1x1Shape& shape_;
+  Moves moves_;
+  Scratch scratch_;
+  float *stage_ = nullptr, *sums_ = nullptr, *turned_ = nullptr;
+  std::int64_t turned_row_ = 0;
+  SmallVector<const void*, kProductElements> elements_;
+  SmallVector<std::int64_t, kProductElements> element_steps_;
+  // The block under way.
+  std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
+  const float* input_ = nullptr;
+  std::int64_t input_pixel_ = 0;  ///< that input_ points to
+};
+
+class Conv1x1Program final : public Program {
+ public:
+  Conv1x1Program(Conv1x1Plan plan, const SplitChain& chain, std::span<const void* const> entries)
+      : plan_(std::move(plan)), runner_(chain, plan_.shape.outputs(), prologue(entries)) {
+    for (std::size_t i = 0; i < plan_.specs.size(); ++i)
+      products_.push_back(reinterpret_cast<ProductKernel>(const_cast<void*>(entries[i])));
+    if (!plan_.finishes)
+      rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[plan_.specs.size()]));
+  }
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    Launch launch{plan_,      products_, rows_, arguments, runner_.prepare(arguments, scratch),
+                  plan_.block};
+    const int parts = parts_of(arguments.parallel.threads());
+    // A few units a part, or they cannot be dealt evenly.
+    constexpr std::int64_t kUnitsPerPart = 8;
+    const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
+    for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
+      launch.block = ceil_div(launch.block, 2);
+    arguments.parallel(parts, [&](int part) {
+      Walk walk(launch);
+      const Range range = split(launch.units(), parts, part);
+      for (long unit = range.first; unit < range.last; ++unit) walk.run(unit);
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return packed_weight_bytes(plan_); }
+  std::string weight_format() const override { return packed_weight_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    pack_weights(plan_, raw, static_cast<float*>(prepared), parallel);
+  }
+
+ private:
+  const void* prologue(std::span<const void* const> entries) const {
+    const std::size_t before = plan_.specs.size() + (plan_.finishes ? 0 : 1);
+    return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.
+  int parts_of(int threads) const {
+    constexpr double kFlopsPerPart = 2e6;
+    return static_cast<int>(
+        std::clamp(plan_.shape.conv.flops() / kFlopsPerPart, 1.0, double(threads)));
+  }
+
+  Conv1x1Plan plan_;
+  std::vector<ProductKernel> products_;
+  RowsKernel rows_ = nullptr;
+  ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> conv1x1_program(Conv1x1Plan plan, const SplitChain& chain,
+                                         std::span<const void* const> entries) {
+  return std::make_unique<Conv1x1Program>(std::move(plan), chain, entries);
+}
+
+}  // namespace fuseplan::cpu

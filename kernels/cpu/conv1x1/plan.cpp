@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/plan.hpp"
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kStripVectors = 128;  // a strip's sums stay in the first-level cache
+
+void cut_axes(Conv1x1Plan& plan) {
+  const bool by_channel = plan.config.by_channel;
+  const int lanes = plan.config.vectors, rows = plan.config.rows;
+  plan.channels = Cut(plan.shape.outputs(), plan.channel_unit(), by_channel ? lanes : rows);
+  plan.pixels = Cut(plan.shape.pixels(), plan.pixel_unit(), by_channel ? rows : lanes);
+  const std::int64_t piece = plan.pixels.size() * plan.pixel_unit();
+  plan.block = std::clamp<std::int64_t>(plan.config.block / piece, 1, plan.pixels.pieces());
+  const std::int64_t vectors = std::int64_t{plan.channels.size()} * plan.pixels.size();
+  plan.strip = std::clamp<std::int64_t>(kStripVectors / vectors, 1, plan.block);
+}
+
+// Lines a multiple of 4 KB apart would all compete for one set of the first-level cache.
+std::int64_t spread(std::int64_t floats) { return floats % 256 == 0 ? floats + 16 : floats; }
+
+void lay_out_stage(Conv1x1Plan& plan) {
+  const Conv1x1Shape& shape = plan.shape;
+  const bool readable = plan.config.by_channel || contiguous_along(shape.conv.input, 4);
+  plan.staged = plan.config.staged || !shape.flat || !readable;
+  if (!plan.staged) {
+    plan.stage_pixel = shape.conv.input.stride[4];
+    plan.stage_channel = shape.conv.input.stride[1];
+  } else if (plan.config.by_channel && shape.conv.input.stride[1] == 1) {
+    plan.stage_channel = 1;
+    plan.stage_pixel = spread(shape.inputs());
+  } else {
+    plan.stage_pixel = 1;
+    plan.stage_channel = spread(plan.block_pixels());
+  }
+}
+
+FinishSpec finish_of(const Conv1x1Plan& plan, const SplitChain& chain) {
+  const Conv1x1Shape& shape = plan.shape;
+  const std::size_t row = shape.row_axis(), lane = shape.lane_axis();
+  const auto bytes = [](DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); };
+  FinishSpec finish;
+  finish.lanes_are_channels = plan.config.by_channel;
+  if (!plan.finishes) {
+    finish.body.roots = {finish.body.graph.leaf(Leaf::input)};
+    finish.output_row = plan.sums_row() * kFloat;
+    return finish;
+  }
+  finish.body = chain.body;
+  finish.output = shape.output;
+  finish.output_row = shape.conv.output.stride[row] * bytes(shape.output);
+  finish.channel_root = (shape.outputs() + 15) / 16 * 16 * kFloat;
+  for (const Conv1x1Shape::Element& e : shape.elements)
+    finish.elements.push_back(
+        {e.dtype, e.view.stride[lane] == 1, e.view.stride[row] * bytes(e.dtype)});
+  return finish;
+}
+
+ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
+  ProductSpec spec;
+  spec.depth = plan.shape.inputs();
+  spec.along_lanes = !plan.config.by_channel;
+  if (plan.config.by_channel) {
+    spec.scalar_depth = plan.stage_channel * kFloat;
+    spec.scalar_row = plan.stage_pixel * kFloat;
+  } else {
+    spec.vector_depth = plan.stage_channel * kFloat;
+    spec.scalar_row = kFloat;
+    spec.guarded_vectors = !plan.staged;
+  }
+  spec.prefetch_output = plan.finishes;
+  spec.finish = finish_of(plan, chain);
+  return spec;
+}
+
+void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
+  const ProductSpec base = base_spec(plan, chain);
+  const bool by_channel = plan.config.by_channel;
+  for (int c = 0; c < Cut::kKinds; ++c)
+    for (int p = 0; p < Cut::kKinds; ++p) {
+      const int channels = plan.channels.kind_size(c), pixels = plan.pixels.kind_size(p);
+      if (channels == 0 || pixels == 0) continue;
+      ProductSpec spec = base;
+      spec.rows = by_channel ? pixels : channels;
+      spec.vectors = by_channel ? channels : pixels;
+      spec.tail = by_channel ? plan.channels.kind_tail(c) : plan.pixels.kind_tail(p);
+      // Weights are packed as wide as the kernel that reads them.
+      (by_channel ? spec.vector_depth : spec.scalar_depth) =
+          channels * plan.channel_unit() * kFloat;
+      plan.kernel[c][p] = static_cast<int>(plan.specs.size());
+      plan.specs.push_back(spec);
+    }
+}
+
+}  // namespace
+
+Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
+                         const Conv1x1Config& config) {
+  Conv1x1Plan plan;
+  plan.config = config;
+  plan.shape = shape;
+  cut_axes(plan);
+  lay_out_stage(plan);
+  plan.turned = config.by_channel && !shape.lanes_are_channels;
+  plan.finishes = !plan.turned && finishes_in_registers(chain.body) &&
+                  shape.elements.size() <= kProductElements;
+  list_kernels(plan, chain);
+  return plan;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/conv1x1/config.hpp"
+#include "kernels/cpu/conv1x1/cut.hpp"
+#include "kernels/cpu/conv1x1/product_tile.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+
+namespace fuseplan::cpu {
+
+/// Everything about one 1x1 convolution that follows from problem, chain and configuration: what to
+/// emit and how to walk it.
+struct Conv1x1Plan {
+  Conv1x1Config config;
+  Conv1x1Shape shape;
+  Cut channels, pixels;  ///< of the output, one along lanes and one along rows
+
+  bool staged = false;
+  std::int64_t stage_pixel = 0, stage_channel = 0;  ///< strides in scratch, in floats
+  std::int64_t block = 0;                           ///< pieces of pixels in a block
+
+  /// The chain is applied in the kernels; otherwise they leave sums in scratch, for a rows kernel.
+  bool finishes = false;
+  /// Sums are of channels in vectors, but the output's vectors are of pixels.
+  bool turned = false;
+  std::int64_t strip = 0;  ///< pieces of pixels whose sums are in scratch at once
+
+  std::vector<ProductSpec> specs;
+  int kernel[Cut::kKinds][Cut::kKinds] = {};  ///< index of specs by kind of channels, of pixels
+
+  int pixel_unit() const { return config.by_channel ? 1 : 16; }
+  int channel_unit() const { return config.by_channel ? 16 : 1; }
+  /// Lengths of a piece and of groups of pieces, at most.
+  std::int64_t piece_channels() const { return channels.size() * channel_unit(); }
+  std::int64_t block_pixels() const { return block * pixels.size() * pixel_unit(); }
+  std::int64_t strip_pixels() const { return strip * pixels.size() * pixel_unit(); }
+  /// Floats of the packed weights in front of a piece of channels.
+  std::int64_t weight_offset(std::int64_t piece) const {
+    return channels.first(piece) * shape.inputs();
+  }
+  /// From row to row of the sums in scratch, in floats.
+  std::int64_t sums_row() const { return config.by_channel ? piece_channels() : strip_pixels(); }
+};
+
+Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
+                         const Conv1x1Config& config);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/product_tile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/status.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+constexpr int kRegisters = 32, kLanes = 16, kBytes = 64;
+const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
+const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
+const Xbyak::Reg64 kOutput = r10, kChannels = r14, kUniforms = r15;
+const std::array<Xbyak::Reg64, kProductElements> kElements{r11, rbx, r12, r13};
+
+class ProductEmitter {
+ public:
+  explicit ProductEmitter(const ProductSpec& spec)
+      : spec_(spec),
+        code_(Isa::avx512),
+        storage_(code_, {rdx, rax, rcx}),
+        finisher_(code_, spec_.finish, {kOutput, kChannels, kUniforms, kElements}, storage_) {}
+
+  std::vector<std::byte> emit() {
+    VectorCode& c = code_;
+    Xbyak::Label tile;
+    c.enter();
+    const int left = c.reserve_words(1);
+    start(left);
+    c.align(32);
+    c.L(tile);
+    if (spec_.prefetch_output) prefetch_output();
+    sum();
+    finisher_.finish(sums_, spec_.rows, spec_.vectors, is_partial());
+    next_tile();
+    c.dec(c.stack_word(left));
+    c.jnz(tile);
+    c.leave();
+    return c.finish();
+  }
+
+ private:
+  bool is_partial() const { return spec_.tail < kLanes; }
+  int output_vector() const { return kLanes * static_cast<int>(size_of(spec_.finish.output)); }
+
+  void read(const Xbyak::Reg64& d, std::size_t offset) {
+    code_.mov(d, ptr[kCall + static_cast<int>(offset)]);
+  }
+
+  void start(int left) {
+    VectorCode& c = code_;
+    read(rax, offsetof(ProductCall, tiles));
+    c.mov(c.stack_word(left), rax);
+    read(kVectors, offsetof(ProductCall, vectors));
+    read(kScalars, offsetof(ProductCall, scalars));
+    read(kOutput, offsetof(ProductCall, output));
+    read(kUniforms, offsetof(ProductCall, uniforms));
+    read(kChannels, offsetof(ProductCall, channels));
+    read(rax, offsetof(ProductCall, elements));
+    for (std::size_t i = 0; i < spec_.finish.elements.size(); ++i)
+      c.mov(kElements[i], ptr[rax + static_cast<int>(8 * i)]);
+    if (!is_partial()) return;
+    c.mov(ecx, spec_.tail);
+    storage_.begin_partial(rcx);
+  }
+
+  // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
+  void prefetch_output() {
+    for (int row = 0; row < spec_.rows; ++row)
+      for (int byte = 0; byte < spec_.vectors * output_vector(); byte += kBytes)
+        code_.prefetchw(ptr[kOutput + static_cast<int>(row * spec_.finish.output_row + byte)]);
+  }
+
+  void take_registers() {
+    const auto take = [&](int count) {
+      std::vector<int> taken;
+      for (int i = 0; i < count; ++i) taken.push_back(code_.vectors().take());
+      return taken;
+    };
+    sums_ = take(spec_.rows * spec_.vectors);
+    vectors_ = take(spec_.vectors);
+    scalars_ = take(std::min<int>(2, static_cast<int>(code_.vectors().free())));
+  }
+
+  void sum() {
+    VectorCode& c = code_;
+    take_registers();
+    for (const int sum : sums_) c.vxorps(Xbyak::Xmm(sum), Xbyak::Xmm(sum), Xbyak::Xmm(sum));
+    c.mov(kVector, kVectors);
+    c.mov(kScalar, kScalars);
+    const std::int64_t turn = unroll(), turns = spec_.depth / turn;
+    if (turns > 0) {
+      Xbyak::Label next;
+      if (turns > 1) c.mov(kLeft, turns);
+      c.align(32);
+      c.L(next);
+      for (int d = 0; d < turn; ++d) products(d);
+      if (turns > 1 || spec_.depth % turn != 0) {
+        c.add(kVector, static_cast<int>(turn * spec_.vector_depth));
+        c.add(kScalar, static_cast<int>(turn * spec_.scalar_depth));
+      }
+      if (turns > 1) {
+        c.dec(kLeft);
+        c.jnz(next);
+      }
+    }
+    for (int d = 0; d < spec_.depth % turn; ++d) products(d);
+    for (const int taken : vectors_) c.vectors().give(taken);
+    for (const int taken : scalars_) c.vectors().give(taken);
+  }
+
+  // Enough work in a turn to hide the loop.
+  std::int64_t unroll() const {
+    constexpr int kProductsPerTurn = 100;
+    const int products = spec_.rows * spec_.vectors;
+    return std::clamp((kProductsPerTurn + products - 1) / products, 1, 16);
+  }
+
+  /// Half a vector costs half where 512 bits are worked off in halves.
+  Vec narrow(int index, int vector) const {
+    if (vector == spec_.vectors - 1 && spec_.tail <= kLanes / 2) return Xbyak::Ymm(index);
+    return Xbyak::Zmm(index);
+  }
+
+  void load_vectors(int depth) {
+    const auto at = static_cast<int>(depth * spec_.vector_depth);
+    for (int v = 0; v < spec_.vectors; ++v) {
+      const Vec d = narrow(vectors_[static_cast<std::size_t>(v)], v);
+      const Xbyak::Address from = ptr[kVector + at + v * kBytes];
+      if (v == spec_.vectors - 1 && is_partial() && spec_.guarded_vectors) {
+        code_.vmovups(d | k1 | code_.T_z, from);
+      } else {
+        code_.vmovups(d, from);
+      }
+      if (spec_.along_lanes)  // of the next tile: its channels lie in as many pages
+        code_.prefetcht0(ptr[kVector + at + (spec_.vectors + v) * kBytes]);
+    }
+  }
+
+  void products(int depth) {
+    load_vectors(depth);
+    for (int row = 0; row < spec_.rows; ++row) {
+      const Xbyak::RegExp at =
+          kScalar + static_cast<int>(depth * spec_.scalar_depth + row * spec_.scalar_row);
+      const bool embedded = scalars_.empty() || spec_.vectors == 1;
+      std::optional<int> scalar;
+      if (!embedded) {
+        scalar = scalars_[static_cast<std::size_t>(row) % scalars_.size()];
+        code_.vbroadcastss(Xbyak::Zmm(*scalar), dword[at]);
+      }
+      for (int v = 0; v < spec_.vectors; ++v) {
+        const Vec d = narrow(sums_[static_cast<std::size_t>(row * spec_.vectors + v)], v);
+        const Vec vector = narrow(vectors_[static_cast<std::size_t>(v)], v);
+        if (embedded) {
+          code_.vfmadd231ps(d, vector, ptr_b[at]);
+        } else {
+          code_.vfmadd231ps(d, vector, narrow(*scalar, v));
+        }
+      }
+    }
+  }
+
+  void advance(const Xbyak::Reg64& pointer, std::int64_t bytes) {
+    if (bytes != 0) code_.add(pointer, static_cast<int>(bytes));
+  }
+
+  void next_tile() {
+    const FinishSpec& finish = spec_.finish;
+    const int lanes = spec_.vectors * kLanes;
+    if (spec_.along_lanes) {
+      advance(kVectors, 4 * lanes);
+      advance(kOutput, spec_.vectors * output_vector());
+    } else {
+      advance(kScalars, spec_.rows * spec_.scalar_row);
+      advance(kOutput, spec_.rows * finish.output_row);
+    }
+    for (std::size_t i = 0; i < finish.elements.size(); ++i) {
+      const FinishSpec::Element& element = finish.elements[i];
+      const std::int64_t lane =
+          element.per_lane ? static_cast<std::int64_t>(size_of(element.dtype)) : 0;
+      advance(kElements[i], spec_.along_lanes ? lanes * lane : spec_.rows * element.row);
+    }
+  }
+
+  const ProductSpec& spec_;
+  VectorCode code_;
+  Storage storage_;
+  TileFinisher finisher_;
+  std::vector<int> sums_, vectors_, scalars_;
+};
+
+}  // namespace
+
+bool product_fits(int rows, int vectors) {
+  return rows > 0 && vectors > 0 && (rows + 1) * vectors <= kRegisters;
+}
+
+std::vector<std::byte> emit_product(const ProductSpec& spec) {
+  require(product_fits(spec.rows, spec.vectors), Status::InternalError,
+          "a tile of {} rows x {} vectors does not fit the registers", spec.rows, spec.vectors);
+  return ProductEmitter(spec).emit();
+}
+
+}  // namespace fuseplan::cpu

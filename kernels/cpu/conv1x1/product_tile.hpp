@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/emit/tile_finisher.hpp"
+
+namespace fuseplan::cpu {
+
+/// One kernel: tiles of `rows` x `vectors` sums over `depth` products of a vector and a scalar,
+///   sum[row][vector] = sum over d of vectors[d][vector] * scalars[d][row],
+/// finished by the chain where they are and stored; tile after tile. Steps in bytes.
+struct ProductSpec {
+  int rows = 0, vectors = 0;
+  int tail = 16;  ///< lanes of the last vector
+  std::int64_t depth = 0;
+  std::int64_t vector_depth = 0;  ///< neighbouring vectors are neighbours in memory
+  std::int64_t scalar_depth = 0, scalar_row = 0;
+  /// Lanes of a partial vector that are not the tensor's own: they must not be read.
+  bool guarded_vectors = false;
+  /// Tiles follow one another along lanes (the vectors move) or along rows (the scalars do).
+  bool along_lanes = false;
+  /// Asks the caches in time for the output's lines.
+  bool prefetch_output = false;
+  FinishSpec finish;
+};
+
+struct ProductCall {
+  const float* vectors = nullptr;
+  const float* scalars = nullptr;
+  void* output = nullptr;
+  const void* const* elements = nullptr;
+  const float* uniforms = nullptr;
+  const float* channels = nullptr;
+  std::int64_t tiles = 0;  ///< at least 1
+};
+
+/// Element operands whose addresses the kernel has registers for.
+inline constexpr std::size_t kProductElements = 4;
+
+/// Sums, vectors and a scalar fit the registers of AVX-512.
+bool product_fits(int rows, int vectors);
+
+/// `void product(const ProductCall*)`, for AVX-512.
+std::vector<std::byte> emit_product(const ProductSpec& spec);
+
+}  // namespace fuseplan::cpu

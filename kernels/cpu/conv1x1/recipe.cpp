@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/status.hpp"
+#include "kernels/cpu/conv1x1/launch.hpp"
+#include "kernels/cpu/conv1x1/tuning.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// Steps are displacements of 32 bits, of up to 16 depths or rows.
+bool is_addressable(const Conv1x1Shape& shape) {
+  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / (32 * 4);
+  std::vector<View> views{shape.conv.input, shape.conv.output};
+  for (const Conv1x1Shape::Element& element : shape.elements) views.push_back(element.view);
+  return std::ranges::all_of(
+             views,
+             [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; }) &&
+         shape.outputs() < kReach;
+}
+
+RowsSpec rows_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
+  RowsSpec spec;
+  spec.isa = Isa::avx512;
+  spec.body = chain.body;
+  spec.input = DType::f32;
+  spec.output = plan.shape.output;
+  spec.lanes_are_channels = plan.shape.lanes_are_channels;
+  for (const Conv1x1Shape::Element& element : plan.shape.elements)
+    spec.elements.push_back({element.dtype, element.view.stride[plan.shape.lane_axis()] == 1});
+  return spec;
+}
+
+class Conv1x1Recipe final : public Recipe {
+ public:
+  Conv1x1Recipe(Conv1x1Plan plan, const SplitChain& chain)
+      : plan_(std::move(plan)), chain_(chain) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions;
+    for (const ProductSpec& spec : plan_.specs)
+      functions.push_back({fmt::format("conv1x1_{}x{}_tail{}", spec.rows, spec.vectors, spec.tail),
+                           emit_product(spec)});
+    if (!plan_.finishes) functions.push_back({"conv1x1_rows", emit_rows(rows_spec(plan_, chain_))});
+    if (!chain_.channels.roots.empty())
+      functions.push_back({"conv1x1_channels", emit_channel_prologue(chain_, Isa::avx512)});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    return conv1x1_program(plan_, chain_, entries);
+  }
+
+ private:
+  Conv1x1Plan plan_;
+  SplitChain chain_;
+};
+
+}  // namespace
+
+std::optional<std::string> conv1x1_refusal(const Problem& problem, const SplitChain& chain) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
+  if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
+  return std::nullopt;
+}
+
+std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain) {
+  return tuning_space(conv1x1_shape(problem, chain));
+}
+
+std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const SplitChain& chain,
+                                             const Conv1x1Config& config) {
+  require(product_fits(config.rows, config.vectors), Status::BadParm,
+          "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
+  return std::make_shared<Conv1x1Recipe>(conv1x1_plan(conv1x1_shape(problem, chain), chain, config),
+                                         chain);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+namespace {
+
+// Channels where both axes would do, unless there is only one of them.
+bool choose_channels(const View& output) {
+  if (!contiguous_along(output, 1)) return false;
+  return output.len[1] > 1 || !contiguous_along(output, 4);
+}
+
+bool can_merge(const std::vector<View*>& views, std::size_t axis) {
+  return std::ranges::all_of(views,
+                             [&](const View* view) { return merges_into_rows(*view, axis); });
+}
+
+std::vector<View*> stored_views(Conv1x1Shape& shape) {
+  std::vector<View*> views{&shape.conv.output};
+  for (Conv1x1Shape::Element& element : shape.elements) views.push_back(&element.view);
+  return views;
+}
+
+/// Height and depth of what the chain reads and writes, one after the other.
+void merge_pixels(const std::vector<View*>& views) {
+  for (const std::size_t axis : {std::size_t{3}, std::size_t{2}}) {
+    if (!can_merge(views, axis)) return;
+    for (View* view : views) merge_into_rows(*view, axis);
+  }
+}
+
+bool keeps_every_pixel(const ConvGeometry& conv) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (conv.stride[axis] != 1 || conv.input.len[axis + 2] != conv.output.len[axis + 2])
+      return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem) {
+  const ConvGeometry conv = geometry_of(problem);
+  if (conv.groups != 1) return fmt::format("{} groups", conv.groups);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (conv.filter[axis] != 1) return "a filter of several taps";
+    const std::int64_t last = (conv.output.len[axis + 2] - 1) * conv.stride[axis];
+    if (conv.pad_lo[axis] != 0 || last >= conv.input.len[axis + 2]) return "padding";
+  }
+  return std::nullopt;
+}
+
+Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
+  Conv1x1Shape shape;
+  shape.conv = geometry_of(problem);
+  shape.output = problem.output().dtype;
+  for (const Operand& operand : chain.elements)
+    shape.elements.push_back(
+        {operand.tensor.dtype, broadcast_view(operand.tensor, problem.output())});
+  std::copy_n(shape.conv.output.len.begin() + 2, 3, shape.output_lens.begin());
+  const bool every_pixel = keeps_every_pixel(shape.conv);
+  merge_pixels(stored_views(shape));
+  if (every_pixel) {
+    View merged = shape.conv.input;
+    merge_pixels({&merged});
+    shape.flat = merged.len[4] == merged.pixels();
+    if (shape.flat) shape.conv.input = merged;
+  }
+  shape.lanes_are_channels = choose_channels(shape.conv.output);
+  std::vector<View*> views = stored_views(shape);
+  views.push_back(&shape.conv.input);
+  if (shape.flat && shape.lanes_are_channels && can_merge(views, 0))
+    for (View* view : views) merge_into_rows(*view, 0);
+  return shape;
+}
+
+std::optional<std::string> conv1x1_layout_refusal(const Conv1x1Shape& shape) {
+  const View& output = shape.conv.output;
+  if (output.len[4] != output.pixels())
+    return "the pixels of the output or of an operand are not one evenly spaced row";
+  const std::size_t lane = shape.lane_axis();
+  if (!contiguous_along(output, static_cast<int>(lane)))
+    return "neither channels nor pixels are contiguous in the output";
+  for (std::size_t i = 0; i < shape.elements.size(); ++i)
+    if (shape.elements[i].view.stride[lane] > 1 && output.len[lane] > 1)
+      return fmt::format(
+          "operand {} has stride {} along the output's contiguous axis, where 1 or a broadcast is "
+          "needed",
+          i, shape.elements[i].view.stride[lane]);
+  return std::nullopt;
+}
+
+}  // namespace fuseplan::cpu

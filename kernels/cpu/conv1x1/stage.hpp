@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/cpu/conv1x1/plan.hpp"
+#include "kernels/cpu/direct/moves.hpp"
+
+namespace fuseplan::cpu {
+
+/// Copies the input of output pixels [first, end) of an image to scratch, without the pixels that a
+/// stride skips, laid out as the plan says.
+void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const float* image,
+                  std::int64_t first, std::int64_t end, float* scratch);
+
+}  // namespace fuseplan::cpu

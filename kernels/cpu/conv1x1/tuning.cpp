@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/conv1x1/tuning.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "kernels/cpu/conv1x1/cut.hpp"
+#include "kernels/cpu/conv1x1/product_tile.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+struct TileSize {
+  int rows, vectors;
+};
+// Where the estimate cannot tell two apart, the earlier is taken.
+constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
+                               {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
+
+// What a block's input may take of a second-level cache of 1 MB or more.
+constexpr std::int64_t kBlockBytes = 256 << 10;
+constexpr std::int64_t kFloat = sizeof(float);
+
+/// Cycles on a core that multiplies and adds one vector and loads one vector or two scalars a
+/// cycle. One that does twice that sees all in the same proportion.
+class Estimate {
+ public:
+  Estimate(const Conv1x1Shape& shape, const Conv1x1Config& config)
+      : shape_(shape),
+        config_(config),
+        channels_(shape.outputs(), config.by_channel ? 16 : 1,
+                  config.by_channel ? config.vectors : config.rows),
+        pixels_(shape.pixels(), config.by_channel ? 1 : 16,
+                config.by_channel ? config.rows : config.vectors) {}
+
+  double cycles() const {
+    double sum = 0;
+    for (int c = 0; c < Cut::kKinds; ++c)
+      for (int p = 0; p < Cut::kKinds; ++p)
+        sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
+    return sum;
+  }
+
+ private:
+  static double count(const Cut& cut, int kind) {
+    return static_cast<double>(cut.kind_end(kind) - (kind == 0 ? 0 : cut.kind_end(kind - 1)));
+  }
+
+  double tile(int c, int p) const {
+    const int channels = channels_.kind_size(c), pixels = pixels_.kind_size(p);
+    if (channels == 0 || pixels == 0) return 0;
+    const int rows = config_.by_channel ? pixels : channels;
+    const int vectors = config_.by_channel ? channels : pixels;
+    const int tail = config_.by_channel ? channels_.kind_tail(c) : pixels_.kind_tail(p);
+    const double units = tail <= 8 ? vectors - 0.5 : vectors;
+    constexpr double kLatency = 4, kTile = 30;
+    const double loads = units + 0.5 * rows * (vectors == 1 || rows * vectors > 27 ? vectors : 1);
+    const double depth = std::max({rows * units, loads, kLatency}) * conflict_factor(rows);
+    const double store = config_.by_channel && !shape_.lanes_are_channels ? 7 : 3;
+    return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
+  }
+
+  // Rows whose values lie a multiple of 4 KB apart share the 8 ways of one set of the first-level
+  // cache with each other and with the vectors.
+  double conflict_factor(int rows) const {
+    if (!config_.by_channel || config_.staged) return 1;
+    constexpr std::int64_t kSetPeriod = 4096;
+    constexpr double kWays = 7, kMissing = 1.3;
+    const std::int64_t step = shape_.conv.input.stride[4] * kFloat;
+    const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
+    return static_cast<double>(rows) / static_cast<double>(places) > kWays ? kMissing : 1;
+  }
+
+  const Conv1x1Shape& shape_;
+  const Conv1x1Config& config_;
+  Cut channels_, pixels_;
+};
+
+/// The best few also with other blocks, and with their input staged.
+std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs) {
+  constexpr std::size_t kBest = 3, kMost = 16;
+  std::vector<Conv1x1Config> others;
+  for (std::size_t i = 0; i < kBest; ++i) {
+    const Conv1x1Config best = configs[i];
+    for (const std::int64_t block : {best.block / 4, best.block * 2}) {
+      others.push_back(best);
+      others.back().block = std::max<std::int64_t>(1, block);
+    }
+    others.push_back(best);
+    others.back().staged = true;
+  }
+  configs.resize(std::min(configs.size(), kMost));
+  for (const Conv1x1Config& other : others)
+    if (std::ranges::find(configs, other) == configs.end()) configs.push_back(other);
+  return configs;
+}
+
+}  // namespace
+
+std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape) {
+  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
+  struct Candidate {
+    Conv1x1Config config;
+    double cycles;
+  };
+  std::vector<Candidate> candidates;
+  double least = std::numeric_limits<double>::infinity();
+  for (const bool by_channel : {false, true}) {
+    if (!by_channel && shape.lanes_are_channels) continue;
+    for (const TileSize& tile : kTiles) {
+      const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, !shape.flat};
+      candidates.push_back({config, Estimate(shape, config).cycles()});
+      least = std::min(least, candidates.back().cycles);
+    }
+  }
+  constexpr double kSame = 1.01;
+  std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
+    return std::max(candidate.cycles, kSame * least);
+  });
+  std::vector<Conv1x1Config> configs;
+  for (const Candidate& candidate : candidates) configs.push_back(candidate.config);
+  return with_other_blocks(std::move(configs));
+}
+
+}  // namespace fuseplan::cpu

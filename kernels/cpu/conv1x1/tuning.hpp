@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/conv1x1/config.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+
+namespace fuseplan::cpu {
+
+/// Configurations worth trying, the one a simple model prefers first.
+std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "base/status.hpp"
+#include "kernels/cpu/conv1x1/recipe.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+class CpuConv1x1 final : public Solver {
+ public:
+  std::string_view id() const override { return "cpu_conv1x1"; }
+  std::string_view sentence() const override {
+    return "1x1 convolution in f32, finished in registers, with any chain of pointwise ops";
+  }
+  std::string_view backend() const override { return "cpu"; }
+  int algorithm() const override { return 1; }
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
+                 cpu::name_of(question.traits.isa), "avx512",
+                 "raise the max_isa option, or run on a CPU that has it");
+    need_convolution(question, verdict, true);
+    if (!verdict.accepted()) return;
+    const Problem& problem = question.problem;
+    const auto geometry = cpu::conv1x1_geometry_refusal(problem);
+    verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
+                 "a filter of one tap, no padding, 1 group", {}, 0);
+    const DType output = problem.output().dtype;
+    const bool is_f32 =
+        problem.input().dtype == DType::f32 && problem.conv()->weights.dtype == DType::f32;
+    const bool is_stored = output == DType::f32 || output == DType::f16 || output == DType::bf16;
+    verdict.need(is_f32 && is_stored, RejectCode::DataType, "data type",
+                 name_of(is_f32 ? output : problem.input().dtype),
+                 "f32 input and weights, f32, f16 or bf16 output", {}, 0);
+    if (!verdict.accepted()) return;
+    need_layout(verdict, cpu::conv1x1_refusal(problem, question.chain));
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    std::vector<std::string> texts;
+    for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(question.problem, question.chain))
+      texts.push_back(to_text(config));
+    return texts;
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = cpu::parse_conv1x1_config(config);
+    require(parsed.has_value(), Status::InvalidValue, "cpu_conv1x1: \"{}\" is no configuration",
+            config);
+    return {"cpu_conv1x1", cpu::conv1x1_recipe(question.problem, question.chain, *parsed)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "f32:1x64x14x14:nchw;conv(f32:72x64x1x1);bias(f32:1x72x1x1);norm(spatial,f32:1x72x1x1);"
+        "activation(relu)",
+        "f32:2x35x9x11:nhwc;conv(f32:50x35x1x1:nhwc);add(f32:2x50x9x11:nhwc);activation(relu)",
+        "f32:2x40x13x13:nchw;conv(f32:33x40x1x1,stride=2x2);add(f32:2x33x7x7);activation("
+        "clippedrelu)",
+        "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
+        "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
+    };
+  }
+};
+
+}  // namespace
+
+const Solver& solver_cpu_conv1x1() {
+  static const CpuConv1x1 solver;
+  return solver;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "expr/passes.hpp"
+#include "kernels/cpu/conv1x1/cut.hpp"
+#include "kernels/cpu/conv1x1/recipe.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr const char* kProblem =
+    "f32:1x64x28x28:nhwc;conv(f32:72x64x1x1:nhwc,pad=0x0,stride=1x1,dilation=1x1,groups=1);"
+    "activation(relu)->f32:1x72x28x28:nhwc";
+
+SplitChain chain_of(const Problem& problem) { return optimize(lower(problem), {}); }
+
+TEST(Conv1x1Config, TextReadsBack) {
+  const Problem problem = parse_problem(kProblem);
+  for (const Conv1x1Config& config : conv1x1_configs(problem, chain_of(problem)))
+    EXPECT_EQ(parse_conv1x1_config(to_text(config)), config) << to_text(config);
+}
+
+TEST(Conv1x1Config, OtherTextIsRefused) {
+  for (const char* text :
+       {"", "14x2", "14x2,block=1,staged=2", "14x2,block=0,staged=0", "014x2,block=1,staged=0",
+        "pixels:-1x2,block=1,staged=0", "lanes:14x2,block=1,staged=0",
+        "pixels:14x2,block=1,staged=0 ", "pixels:14x2,block=99999999999999999999,staged=0"})
+    EXPECT_EQ(parse_conv1x1_config(text), std::nullopt) << text;
+}
+
+TEST(Conv1x1Recipe, EmitsEqualBytesEachTime) {
+  const Problem problem = parse_problem(kProblem);
+  const SplitChain chain = chain_of(problem);
+  for (const Conv1x1Config& config : conv1x1_configs(problem, chain)) {
+    const auto first = conv1x1_recipe(problem, chain, config)->emit();
+    const auto second = conv1x1_recipe(problem, chain, config)->emit();
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(first[i].name, second[i].name);
+      EXPECT_EQ(first[i].code, second[i].code);
+    }
+  }
+}
+
+// Pieces cover the axis, are nearly equal, and those of one kind are alike.
+TEST(Conv1x1Cut, CoversTheAxis) {
+  for (const int unit : {1, 16})
+    for (int most = 1; most < 8; ++most)
+      for (std::int64_t length = 1; length < 300; ++length) {
+        const Cut cut(length, unit, most);
+        std::int64_t at = 0;
+        for (std::int64_t piece = 0; piece < cut.pieces(); ++piece) {
+          ASSERT_EQ(cut.first(piece), at);
+          const int kind = cut.kind(piece), size = cut.kind_size(kind);
+          ASSERT_GE(size, 1);
+          ASSERT_LE(size, most);
+          ASSERT_LE(cut.size() - size, 1);
+          ASSERT_LT(piece, cut.kind_end(kind));
+          at = cut.end(piece);
+          const bool whole = cut.kind_tail(kind) == unit;
+          ASSERT_EQ(at - cut.first(piece),
+                    (size - 1) * unit + (whole ? unit : cut.kind_tail(kind)));
+        }
+        ASSERT_EQ(at, length);
+      }
+}
+
+struct Refusal {
+  const char* convolution;
+  const char* words;
+};
+class Conv1x1Refusal : public ::testing::TestWithParam<Refusal> {};
+INSTANTIATE_TEST_SUITE_P(
+    Reasons, Conv1x1Refusal,
+    ::testing::Values(
+        Refusal{"f32:8x8x1x3:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=1", "several taps"},
+        Refusal{"f32:8x4x1x1:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=2", "2 groups"},
+        Refusal{"f32:8x8x1x1:nchw,pad=1x0,stride=1x1,dilation=1x1,groups=1", "padding"}));
+
+TEST_P(Conv1x1Refusal, SaysWhy) {
+  const Problem problem =
+      parse_problem(std::string("f32:1x8x6x6:nchw;conv(") + GetParam().convolution + ")");
+  const auto refusal = conv1x1_geometry_refusal(problem);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_NE(refusal->find(GetParam().words), std::string::npos) << *refusal;
+}
+
+TEST(Conv1x1Refusal, OfLayoutsWithoutRows) {
+  const Problem problem = parse_problem(
+      "f32:1x8x4x4:nchw;conv(f32:8x8x1x1:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=1)"
+      "->f32:1x8x4x4:s256,32,8,2");
+  const auto refusal = conv1x1_refusal(problem, chain_of(problem));
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_NE(refusal->find("contiguous"), std::string::npos) << *refusal;
+}
+
+}  // namespace
+}  // namespace fuseplan::cpu

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "base/denormals.hpp"
+#include "guarded_run.hpp"
+#include "kernel_case.hpp"
+#include "kernels/cpu/conv1x1/recipe.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+#include "kernels/cpu/isa.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
+
+class Conv1x1 : public ::testing::TestWithParam<Strides> {
+ protected:
+  void SetUp() override {
+    if (cpu::host_isa() != cpu::Isa::avx512) GTEST_SKIP() << "this CPU has no AVX-512";
+  }
+  Problem problem(const ConvCase& shape, DType output, Tail tail) {
+    return conv_problem(shape, {DType::f32, output, GetParam()}, tail, random_);
+  }
+  /// Whether the kernels take the problem; if they do, checks them with the first `most`
+  /// configurations.
+  bool run(const Problem& problem, std::size_t most = 1) {
+    const KernelCase test(problem, random_);
+    if (cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, test.chain()))
+      return false;
+    const FlushDenormals flush;
+    for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain())) {
+      EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), config))))
+          << to_text(config);
+      if (--most == 0) break;
+    }
+    return true;
+  }
+  bool is_dense() const {
+    return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
+  }
+
+  Random random_{41};
+};
+INSTANTIATE_TEST_SUITE_P(All, Conv1x1,
+                         ::testing::Values(Strides::channels_first, Strides::channels_last,
+                                           Strides::padded, Strides::permuted),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+Conv unit_conv(int axes, std::int64_t stride) {
+  Conv conv;
+  conv.pad_lo.assign(static_cast<std::size_t>(axes), 0);
+  conv.pad_hi = conv.pad_lo;
+  conv.stride.assign(static_cast<std::size_t>(axes), stride);
+  conv.dilation.assign(static_cast<std::size_t>(axes), 1);
+  conv.groups = 1;
+  return conv;
+}
+
+// Lanes and rows that divide nothing, one of each, and the tails that are worked off in half
+// vectors.
+TEST_P(Conv1x1, OddShapes) {
+  const ConvCase cases[] = {
+      {{1, 1, 1, 1}, {1, 1, 1, 1}, unit_conv(2, 1)},
+      {{3, 5, 1, 1}, {70, 5, 1, 1}, unit_conv(2, 1)},
+      {{2, 7, 5, 5}, {1, 7, 1, 1}, unit_conv(2, 1)},
+      {{2, 33, 7, 7}, {35, 33, 1, 1}, unit_conv(2, 1)},
+      {{1, 256, 4, 6}, {24, 256, 1, 1}, unit_conv(2, 1)},
+      {{1, 17, 13, 16}, {150, 17, 1, 1}, unit_conv(2, 1)},
+      {{2, 20, 9, 14}, {40, 20, 1, 1}, unit_conv(2, 2)},
+      {{1, 256, 8, 7}, {47, 256, 1, 1}, unit_conv(2, 3)},
+      {{2, 6, 40}, {19, 6, 1}, unit_conv(1, 1)},
+      {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, unit_conv(3, 1)},
+      {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, unit_conv(3, 2)},
+  };
+  int number = 0;
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : kAllTails) {
+      constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+      const bool accepted = run(problem(shape, kTypes[number++ % 3], tail));
+      if (is_dense() && tail != Tail::everything) {
+        EXPECT_TRUE(accepted);
+      }
+    }
+}
+
+TEST_P(Conv1x1, Configurations) {
+  const ConvCase cases[] = {
+      {{2, 21, 12, 13}, {70, 21, 1, 1}, unit_conv(2, 1)},
+      {{1, 256, 20, 23}, {153, 256, 1, 1}, unit_conv(2, 1)},
+      {{2, 18, 17, 15}, {91, 18, 1, 1}, unit_conv(2, 2)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : {Tail::bias_norm_relu, Tail::everything})
+      run(problem(shape, DType::f32, tail), 100);
+}
+
+TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
+  const ConvCase cases[] = {
+      {{3, 40, 31, 33}, {70, 40, 1, 1}, unit_conv(2, 1)},
+      {{1, 300, 20, 20}, {200, 300, 1, 1}, unit_conv(2, 2)},
+      {{1, 512, 3, 5}, {900, 512, 1, 1}, unit_conv(2, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
+      const Problem problem = this->problem(shape, DType::f32, tail);
+      const KernelCase test(problem, random_);
+      if (cpu::conv1x1_refusal(problem, test.chain())) continue;
+      const auto recipe = cpu::conv1x1_recipe(problem, test.chain(),
+                                              cpu::conv1x1_configs(problem, test.chain()).front());
+      const std::vector<double> one = test.run(*recipe, 1).values();
+      for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
+    }
+}
+
+TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
+  const ConvCase cases[] = {
+      {{1, 33, 7, 7}, {35, 33, 1, 1}, unit_conv(2, 1)},
+      {{2, 5, 6, 10}, {19, 5, 1, 1}, unit_conv(2, 1)},
+      {{1, 33, 9, 9}, {17, 33, 1, 1}, unit_conv(2, 2)},
+      {{1, 9, 33, 35}, {73, 9, 1, 1}, unit_conv(2, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : kAllTails)
+      for (const DType output : {DType::f32, DType::f16})
+        for (const End end : {End::front, End::back}) {
+          const Problem problem = this->problem(shape, output, tail);
+          const SplitChain chain = optimize(lower(problem), {});
+          if (cpu::conv1x1_refusal(problem, chain)) continue;
+          const auto configs = cpu::conv1x1_configs(problem, chain);
+          for (std::size_t i = 0; i < configs.size(); i += 5)
+            run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, configs[i]), end);
+        }
+}
+
+}  // namespace
+}  // namespace fuseplan::test
