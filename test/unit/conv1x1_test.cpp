@@ -21,9 +21,9 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
   Problem problem(const ConvCase& shape, DType output, Tail tail) {
     return conv_problem(shape, {DType::f32, output, GetParam()}, tail, random_);
   }
-  /// Whether the kernels take the problem; if they do, checks them with all configurations, or the
-  /// default.
-  bool run(const Problem& problem, bool all = false) {
+  /// Whether the kernels take the problem; if they do, checks them with the first `most`
+  /// configurations.
+  bool run(const Problem& problem, std::size_t most = 1) {
     const KernelCase test(problem, random_);
     if (cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, test.chain()))
       return false;
@@ -31,7 +31,7 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
     for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain())) {
       EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), config))))
           << to_text(config);
-      if (!all) break;
+      if (--most == 0) break;
     }
     return true;
   }
@@ -90,7 +90,8 @@ TEST_P(Conv1x1, Configurations) {
       {{2, 18, 17, 15}, {91, 18, 1, 1}, unit_conv(2, 2)},
   };
   for (const ConvCase& shape : cases)
-    for (const Tail tail : kAllTails) run(problem(shape, DType::f32, tail), true);
+    for (const Tail tail : {Tail::bias_norm_relu, Tail::everything})
+      run(problem(shape, DType::f32, tail), 100);
 }
 
 TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
@@ -125,8 +126,9 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
           const Problem problem = this->problem(shape, output, tail);
           const SplitChain chain = optimize(lower(problem), {});
           if (cpu::conv1x1_refusal(problem, chain)) continue;
-          for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, chain))
-            run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, config), end);
+          const auto configs = cpu::conv1x1_configs(problem, chain);
+          for (std::size_t i = 0; i < configs.size(); i += 5)
+            run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, configs[i]), end);
         }
 }
 
