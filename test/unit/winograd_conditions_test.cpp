@@ -10,10 +10,11 @@
 namespace fuseplan::test {
 namespace {
 
-Verdict ask(const std::string& text, cpu::Isa isa = cpu::Isa::avx512) {
+Verdict ask(const std::string& text, cpu::Isa isa = cpu::Isa::avx512,
+            const cpu::Extensions& extensions = {}) {
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
-  const Traits traits{"cpu", isa};
+  const Traits traits{.backend = "cpu", .isa = isa, .extensions = extensions};
   Verdict verdict("cpu_winograd");
   find_solver("cpu_winograd")->accepts({problem, chain, traits}, verdict);
   return verdict;
@@ -59,6 +60,17 @@ TEST(WinogradConditions, RefusesTheRestAndSaysWhy) {
   const Verdict verdict = ask(fine, cpu::Isa::portable);
   ASSERT_EQ(verdict.rejections().size(), 1U);
   EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
+}
+
+TEST(WinogradConditions, FastPairsAreHarderToBeat) {
+  constexpr cpu::Extensions kSlow{.bf16 = true}, kFast{.bf16 = true, .fast_bf16 = true};
+  const char* large = "bf16:1x64x56x56;conv(bf16:64x64x3x3,pad=1x1)";
+  const char* small = "bf16:1x512x7x7;conv(bf16:512x512x3x3,pad=1x1)";
+  EXPECT_TRUE(ask(large, cpu::Isa::avx512, kFast).accepted());
+  EXPECT_TRUE(ask(small, cpu::Isa::avx512, kSlow).accepted());
+  EXPECT_FALSE(ask(small, cpu::Isa::avx512, kFast).accepted());
+  EXPECT_TRUE(
+      ask("f16:1x512x7x7;conv(f16:512x512x3x3,pad=1x1)", cpu::Isa::avx512, kFast).accepted());
 }
 
 TEST(WinogradConditions, ConfigsAreSpelledOneWay) {
