@@ -28,7 +28,7 @@ class InputMap {
 
   /// `channel`: in the plan's steps. In pairs it is not floats that lie there.
   const float* at(const std::array<std::int64_t, 3>& output, const std::array<std::int64_t, 3>& tap,
-                 std::int64_t channel) const {
+                  std::int64_t channel) const {
     std::int64_t address = origin_ + channel * steps_->channel;
     for (std::size_t axis = 0; axis < 3; ++axis)
       address += output[axis] * steps_->output[axis] + tap[axis] * steps_->tap[axis];

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/memory.hpp"
 #include "kernels/cpu/direct/pack_weights.hpp"
+#include "kernels/cpu/direct/stage_pairs.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -13,117 +13,114 @@ namespace {
 constexpr std::int64_t kLanes = 16;
 alignas(64) constexpr float kZeros[kLanes] = {};
 
-std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+/// Squares of pairs: column j of `rows` becomes the vector columns[j].
+struct Square {
+  const float* rows[kLanes];
+  float* columns[kLanes];
+};
 
 }  // namespace
 
-PairPacker::PairPacker(const DirectPlan& plan, const void* raw)
+PairPacker::PairPacker(const DirectPlan& plan, const void* raw, Scratch& scratch)
     : plan_(plan),
       raw_(static_cast<const Half*>(raw)),
       moves_(moves_for(DType::bf16, plan.isa)),
-      taps_(plan.source.filter[0] * plan.source.filter[1] * plan.source.filter[2]) {}
+      taps_(plan.shape.taps()) {
+  const auto& filter = plan.shape.conv.filter;
+  const auto& stride = plan.source.weight_stride;
+  const std::int64_t channels = plan.shape.conv.group_inputs, inputs = plan.source.group_inputs;
+  places_ = scratch.take_array<std::int64_t>(static_cast<std::size_t>(plan.depth * taps_));
+  sources_ = scratch.take_array<std::int64_t>(static_cast<std::size_t>(channels * taps_));
+  for (std::int64_t channel = 0; channel < channels; ++channel)
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      const std::int64_t plane = tap / filter[2] / filter[1], row = tap / filter[2] % filter[1];
+      const std::int64_t column = plan.joined ? channel / inputs : tap % filter[2];
+      sources_[channel * taps_ + tap] =
+          channel % inputs * stride[1] + plane * stride[2] + row * stride[3] + column * stride[4];
+      if (channel % 2 == 0)
+        places_[channel / 2 * taps_ + tap] =
+            packed_index(plan, {channel / 2, plane, row, tap % filter[2]});
+    }
+}
 
-template <typename Each>
-void PairPacker::each_tap(const Each& each) const {
-  const auto& filter = plan_.shape.conv.filter;
-  for (std::int64_t plane = 0; plane < filter[0]; ++plane)
-    for (std::int64_t row = 0; row < filter[1]; ++row)
-      for (std::int64_t tap = 0; tap < filter[2]; ++tap) each(std::array{plane, row, tap});
+bool PairPacker::filters_are_contiguous() const {
+  for (std::int64_t i = 0; i < plan_.shape.conv.group_inputs * taps_; ++i)
+    if (sources_[i] != i) return false;
+  return true;
 }
 
 // Contiguous input channels are pairs already, and only change places; filters contiguous in memory
-// are turned in squares; what is left is gathered.
+// are paired first; what is left is gathered.
 void PairPacker::pack(std::int64_t channel, std::int64_t count, float* output,
                       std::int64_t step) const {
-  const auto& stride = plan_.source.weight_stride;
-  const Target target{raw_ + channel * stride[0], std::min(count, kLanes), output, step};
-  if (!plan_.joined && stride[1] == 1)
-    return each_tap([&](const auto& tap) { pack_lines(target, tap); });
-  const auto& filter = plan_.source.filter;
-  if (!plan_.joined && stride[1] == taps_ && stride[2] == filter[1] * filter[2] &&
-      stride[3] == filter[2] && stride[4] == 1)
-    return pack_filters(target);
-  each_tap([&](const auto& tap) {
-    for (std::int64_t s = 0; s < plan_.depth; ++s) gather(target, s, tap);
-  });
+  const Target target{raw_ + channel * plan_.source.weight_stride[0], std::min(count, kLanes),
+                      output, step};
+  if (!plan_.joined && plan_.source.weight_stride[1] == 1) {
+    for (std::int64_t tap = 0; tap < taps_; ++tap) pack_lines(target, tap);
+  } else if (!plan_.joined && filters_are_contiguous()) {
+    pack_filters(target);
+  } else {
+    for (std::int64_t s = 0; s < plan_.depth; ++s)
+      for (std::int64_t tap = 0; tap < taps_; ++tap) gather(target, s, tap);
+  }
 }
 
-void PairPacker::pack_lines(const Target& target, const std::array<std::int64_t, 3>& tap) const {
-  const float* rows[kLanes];
-  float* columns[kLanes];
+void PairPacker::pack_lines(const Target& target, std::int64_t tap) const {
+  Square square;
   std::int64_t step = 0;
   for (; 2 * (step + kLanes) <= plan_.source.group_inputs; step += kLanes) {
     for (std::int64_t i = 0; i < kLanes; ++i) {
-      columns[i] = target.vector(packed_index(plan_, {step + i, tap[0], tap[1], tap[2]}));
-      rows[i] = kZeros;
+      square.columns[i] = vector(target, step + i, tap);
+      square.rows[i] = kZeros;
       if (i < target.count)
-        rows[i] = reinterpret_cast<const float*>(target.first + i * plan_.source.weight_stride[0] +
-                                                 source(2 * step, tap));
+        square.rows[i] = reinterpret_cast<const float*>(
+            target.first + i * plan_.source.weight_stride[0] + sources_[2 * step * taps_ + tap]);
     }
-    moves_.transpose(rows, columns);
+    moves_.transpose(square.rows, square.columns);
   }
   for (; step < plan_.depth; ++step) gather(target, step, tap);
 }
 
 void PairPacker::pack_filters(const Target& target) const {
+  // Pairs of channels at a time, so that the rows of pairs stay in the first-level cache.
+  constexpr std::int64_t kPairs = 8;
   Scratch scratch;
-  float* turned = scratch.take_array<float>(static_cast<std::size_t>(kLanes * taps_ * kLanes));
-  alignas(64) float widened[kLanes][kLanes];
-  const float* rows[kLanes];
-  float* columns[kLanes];
-  std::int64_t channel = 0;
-  for (; channel + kLanes <= plan_.source.group_inputs; channel += kLanes) {
-    for (std::int64_t square = 0; square < taps_; ++square) {
+  const std::int64_t row = (kPairs * taps_ + kLanes - 1) / kLanes * kLanes;
+  auto* rows = scratch.take_array<std::uint32_t>(static_cast<std::size_t>(kLanes * row));
+  alignas(64) float behind[kLanes][kLanes];
+  Square square;
+  for (std::int64_t first = 0; first < plan_.depth; first += kPairs) {
+    const std::int64_t pairs = std::min(kPairs, plan_.depth - first);
+    for (std::int64_t i = 0; i < target.count; ++i)
+      for (std::int64_t pair = 0; pair < pairs; ++pair) {
+        const std::int64_t channel = 2 * (first + pair);
+        const Half* even = target.first + i * plan_.source.weight_stride[0] + channel * taps_;
+        pair_halves(even, channel + 1 < plan_.source.group_inputs ? even + taps_ : nullptr, 1,
+                    rows + i * row + pair * taps_, taps_);
+      }
+    for (std::int64_t e = 0; e < pairs * taps_; e += kLanes) {
       for (std::int64_t i = 0; i < kLanes; ++i) {
-        columns[i] = turned + (square * kLanes + i) * kLanes;
-        rows[i] = kZeros;
-        if (i >= target.count) continue;
-        moves_.widen(
-            target.first + i * plan_.source.weight_stride[0] + channel * taps_ + square * kLanes, 1,
-            widened[i], kLanes);
-        rows[i] = widened[i];
+        square.rows[i] =
+            i < target.count ? reinterpret_cast<const float*>(rows + i * row + e) : kZeros;
+        square.columns[i] = e + i < pairs * taps_
+                                ? target.output + places_[first * taps_ + e + i] * target.step
+                                : behind[i];
       }
-      moves_.transpose(rows, columns);
+      moves_.transpose(square.rows, square.columns);
     }
-    std::int64_t number = 0;
-    each_tap([&](const auto& tap) {
-      for (std::int64_t pair = 0; pair < kLanes / 2; ++pair) {
-        const float* even = turned + (2 * pair * taps_ + number) * kLanes;
-        const float* odd = even + taps_ * kLanes;
-        float* output =
-            target.vector(packed_index(plan_, {channel / 2 + pair, tap[0], tap[1], tap[2]}));
-        for (std::int64_t i = 0; i < kLanes; ++i)
-          output[i] = std::bit_cast<float>(bits_of(odd[i]) | bits_of(even[i]) >> 16);
-      }
-      ++number;
-    });
   }
-  each_tap([&](const auto& tap) {
-    for (std::int64_t step = channel / 2; step < plan_.depth; ++step) gather(target, step, tap);
-  });
 }
 
-/// Where the weight of an input channel (or, joined, of a tap's channel) lies behind its output
-/// channel's first.
-std::int64_t PairPacker::source(std::int64_t channel,
-                                const std::array<std::int64_t, 3>& tap) const {
-  const auto& stride = plan_.source.weight_stride;
-  const std::int64_t inputs = plan_.source.group_inputs;
-  const std::int64_t column = plan_.joined ? channel / inputs : tap[2];
-  return channel % inputs * stride[1] + tap[0] * stride[2] + tap[1] * stride[3] +
-         column * stride[4];
-}
-
-void PairPacker::gather(const Target& target, std::int64_t step,
-                        const std::array<std::int64_t, 3>& tap) const {
-  float* output = target.vector(packed_index(plan_, {step, tap[0], tap[1], tap[2]}));
+void PairPacker::gather(const Target& target, std::int64_t step, std::int64_t tap) const {
+  float* output = vector(target, step, tap);
   const bool whole = 2 * step + 1 < plan_.shape.conv.group_inputs;
+  const std::int64_t* source = sources_ + 2 * step * taps_ + tap;
   for (std::int64_t i = 0; i < kLanes; ++i) {
     std::uint32_t bits = 0;
     if (i < target.count) {
       const Half* weights = target.first + i * plan_.source.weight_stride[0];
-      bits = weights[source(2 * step, tap)];
-      if (whole) bits |= static_cast<std::uint32_t>(weights[source(2 * step + 1, tap)]) << 16;
+      bits = weights[source[0]];
+      if (whole) bits |= static_cast<std::uint32_t>(weights[source[taps_]]) << 16;
     }
     output[i] = std::bit_cast<float>(bits);
   }

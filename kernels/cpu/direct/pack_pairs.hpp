@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
+#include <cstdint>
 
+#include "base/memory.hpp"
 #include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/direct/plan.hpp"
 
@@ -11,7 +12,8 @@ namespace fuseplan::cpu {
 /// Packs bf16 weights in pairs of input channels, see pack_weights.hpp.
 class PairPacker {
  public:
-  PairPacker(const DirectPlan& plan, const void* raw);
+  /// Keeps tables in `scratch`, which must live as long.
+  PairPacker(const DirectPlan& plan, const void* raw, Scratch& scratch);
 
   /// Output channels [channel, channel + count) into the lanes at `output`, whose vectors are
   /// `step` 32-bit elements apart. The other lanes become zero.
@@ -25,20 +27,21 @@ class PairPacker {
     std::int64_t count;  ///< of output channels
     float* output;
     std::int64_t step;
-    float* vector(std::int64_t index) const { return output + index * step; }
   };
-  template <typename Each>
-  void each_tap(const Each& each) const;
-  void pack_lines(const Target& target, const std::array<std::int64_t, 3>& tap) const;
+  void pack_lines(const Target& target, std::int64_t tap) const;
   void pack_filters(const Target& target) const;
-  void gather(const Target& target, std::int64_t step,
-              const std::array<std::int64_t, 3>& tap) const;
-  std::int64_t source(std::int64_t channel, const std::array<std::int64_t, 3>& tap) const;
+  void gather(const Target& target, std::int64_t step, std::int64_t tap) const;
+  float* vector(const Target& target, std::int64_t step, std::int64_t tap) const {
+    return target.output + places_[step * taps_ + tap] * target.step;
+  }
+  bool filters_are_contiguous() const;
 
   const DirectPlan& plan_;
   const Half* raw_;
   Moves moves_;
-  std::int64_t taps_;  ///< of a filter, in `source`
+  std::int64_t taps_;      ///< that the kernels see
+  std::int64_t* places_;   ///< by step through the channels and tap
+  std::int64_t* sources_;  ///< by channel that the kernels see and tap: behind the filter's first
 };
 
 }  // namespace fuseplan::cpu

@@ -136,7 +136,7 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
   std::optional<PairPacker> pairs;
   std::optional<VectorPacker> floats;
   if (plan.config.pairs) {
-    pairs.emplace(plan, raw);
+    pairs.emplace(plan, raw, scratch);
   } else {
     floats.emplace(plan, raw, places_of(plan, scratch));
   }

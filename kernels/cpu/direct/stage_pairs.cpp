@@ -49,7 +49,6 @@ FUSEPLAN_AVX512 __m512i load_wide(const Half* input, std::int64_t stride, std::i
   return _mm512_and_si512(both, _mm512_set1_epi32(0xffff));
 }
 
-/// output[i] = {even[i * stride], odd[i * stride]}; without `odd` its place is zero.
 FUSEPLAN_AVX512 void pair_rows(const Half* even, const Half* odd, std::int64_t stride,
                                std::uint32_t* output, std::int64_t count) {
   if (stride > 2) return pair_plain(even, odd, stride, output, count);
@@ -145,6 +144,11 @@ void stage_rows(const DirectPlan& plan, const StagedRow& row) {
 }
 
 }  // namespace
+
+void pair_halves(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t stride,
+                 std::uint32_t* output, std::int64_t count) {
+  pair_rows(even, odd, stride, output, count);
+}
 
 void stage_pairs(const DirectPlan& plan, const StagedRow& row) {
   if (!plan.stage.channels_last) return stage_rows(plan, row);
