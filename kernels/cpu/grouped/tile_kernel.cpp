@@ -132,7 +132,8 @@ void TileKernel::one_tile(const RowTile& tile) {
   c.mov(w(), word(kWeights));
   c.mov(input(), x());
   first_weight_ = GroupedPlan::kHeaderBytes;
-  if (g_.filter[0] == 1) {
+  if (g_.filter[0] == 1 && g_.pad_lo[0] == 0 &&
+      (g_.output.len[2] - 1) * g_.stride[0] < g_.input.len[2]) {
     planes(tile);
   } else {
     c.add(w(), ptr[kCall + field(offsetof(GroupedCall, depth_offset))]);
