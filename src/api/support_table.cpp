@@ -118,7 +118,10 @@ std::string operations(const Solver& solver, const Traits& traits, DType dtype, 
 
 }  // namespace
 
-std::vector<SupportRow> support_table(const Traits& traits) {
+std::vector<SupportRow> support_table(const Traits& machine) {
+  // What a solver can do, not where another is expected to be faster on this machine.
+  Traits traits = machine;
+  traits.extensions.fast_bf16 = false;
   constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8};
   std::vector<SupportRow> rows;
   for (const Solver* solver : all_solvers()) {
