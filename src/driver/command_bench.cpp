@@ -43,8 +43,8 @@ void add_bench(CLI::App& app) {
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--dtype", options->types, "f32, f16, bf16")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+  command->add_option("--dtype", options->types, "f32, f16, bf16, i8, u8; weights for u8 are i8")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "i8", "u8"}))
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--batch", options->batches, "batch sizes instead of the list's")

@@ -40,8 +40,12 @@ Extremes compare_samples(const HostTensor& a, const HostTensor& b, std::int64_t 
   return found;
 }
 
-double bound_of(Element type) {
+// One unit of an integer that lies on the edge between two.
+double bound_of(Element type, double largest) {
   switch (type) {
+    case Element::i8:
+    case Element::u8:
+      return 1 / largest;
     case Element::f16:
       return 8.0 / (1 << 11);
     case Element::bf16:
@@ -62,7 +66,7 @@ Agreement agree(const HostTensor& ours, const HostTensor& theirs) {
                                               static_cast<const float*>(theirs.data()), count)
                              : compare_samples(ours, theirs, static_cast<std::int64_t>(count));
   const double scale = found.value > 0 ? found.value : 1;
-  return {found.comparable ? found.difference / scale : std::nan(""), bound_of(ours.type())};
+  return {found.comparable ? found.difference / scale : std::nan(""), bound_of(ours.type(), scale)};
 }
 
 test::Comparison compare_with_oracle(Case& problem) {

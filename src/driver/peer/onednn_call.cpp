@@ -17,6 +17,10 @@ memory::data_type onednn_type(Element type) {
       return memory::data_type::f16;
     case Element::bf16:
       return memory::data_type::bf16;
+    case Element::i8:
+      return memory::data_type::s8;
+    case Element::u8:
+      return memory::data_type::u8;
   }
   throw std::invalid_argument(std::string("oneDNN: no data type ") + test::name_of(type));
 }
@@ -69,10 +73,17 @@ void PostOps::append(OnednnPlace& place, const Link& link, int rank) {
   }
 }
 
+void PostOps::scale_weights(OnednnPlace& place, const std::vector<float>& factors, bool grouped) {
+  weight_scales_ =
+      grouped ? 3 : 1;  // the axes that scales differ along: groups, and their channels
+  arguments_.emplace_back(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, place.channels(factors, 1));
+}
+
 dnnl::primitive_attr PostOps::attributes() const {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (ops_.len() > 0) attributes.set_post_ops(ops_);
+  if (weight_scales_ != 0) attributes.set_scales_mask(DNNL_ARG_WEIGHTS, weight_scales_);
   return attributes;
 }
 

@@ -49,12 +49,15 @@ dnnl::memory::desc onednn_desc(const test::HostTensor& tensor);
 class PostOps {
  public:
   void append(OnednnPlace& place, const Link& link, int rank);
+  /// Multiplies integer sums by a factor of each output channel.
+  void scale_weights(OnednnPlace& place, const std::vector<float>& factors, bool grouped);
   /// With a scratchpad of the user's.
   dnnl::primitive_attr attributes() const;
   const std::vector<std::pair<int, dnnl::memory>>& arguments() const { return arguments_; }
 
  private:
   dnnl::post_ops ops_;
+  int weight_scales_ = 0;
   std::vector<std::pair<int, dnnl::memory>> arguments_;
 };
 

@@ -15,13 +15,14 @@ using Purpose = OnednnPlace::Purpose;
 /// A division of the chain between the convolution's bias and what is done to its result.
 struct Recipe {
   std::string name;
-  std::vector<float> bias;
-  Chain chain;
-  std::vector<float> fold;  ///< multiplied into the weights of each output channel
+  std::vector<float> bias{};
+  Chain chain{};
+  std::vector<float> fold{};    ///< multiplied into the weights of each output channel
+  std::vector<float> scales{};  ///< of integer weights
 };
 
 Chain joined(const ChannelAffine& affine, const Chain& rest) {
-  Chain chain;
+  Chain chain{};
   if (!affine.mul.empty()) chain.emplace_back(ChannelMul{affine.mul});
   if (!affine.add.empty()) chain.emplace_back(ChannelAdd{affine.add});
   chain.insert(chain.end(), rest.begin(), rest.end());
@@ -40,8 +41,8 @@ bool divisible(const std::vector<float>& mul) {
   return true;
 }
 
-std::vector<Recipe> recipes(const ChainParts& parts) {
-  if (parts.all.mul.empty()) return {{"bias", parts.all.add, parts.rest, {}}};
+std::vector<Recipe> recipes(const ChainParts& parts, bool integers) {
+  if (parts.all.mul.empty()) return {{"bias", parts.all.add, parts.rest}};
   std::vector<Recipe> list;
   if (!parts.bias.empty())
     list.push_back({"bias, mul, add", parts.bias, joined(parts.after_bias, parts.rest), {}});
@@ -51,9 +52,16 @@ std::vector<Recipe> recipes(const ChainParts& parts) {
                     divided(parts.all.add, parts.all.mul),
                     joined({parts.all.mul, {}}, parts.rest),
                     {}});
-  list.push_back({"bn in weights", parts.all.add, parts.rest, parts.all.mul});
+  // Integer weights have scales for this; others would have to be multiplied beforehand.
+  if (integers) {
+    list.push_back({"weight scales", parts.all.add, parts.rest, {}, parts.all.mul});
+  } else {
+    list.push_back({"bn in weights", parts.all.add, parts.rest, parts.all.mul});
+  }
   return list;
 }
+
+bool has_integers(Case& problem) { return is_integer(problem.problem().input.type); }
 
 /// The convolution of a case, as oneDNN describes one.
 struct Geometry {
@@ -117,7 +125,7 @@ class ConvWays {
     try_way("fused: " + recipe.name, role, [&](OnednnWay& way) { add_fused(way, recipe); });
     try_way("reorders, fused: " + recipe.name, role,
             [&](OnednnWay& way) { return add_reordered(way, recipe); });
-    if (!recipe.chain.empty())
+    if (!recipe.chain.empty() && !integers())  // whose sums an 8-bit result cannot hold
       try_way("conv, then: " + recipe.name, role, [&](OnednnWay& way) {
         add_conv(way, recipe, source_, destination_, {});
         add_links(way, recipe.chain, destination_, destination_);
@@ -136,7 +144,7 @@ class ConvWays {
     const auto channels = static_cast<std::size_t>(problem_.output().dims()[1]);
     if (norm == nullptr || !chain_parts(steps, first + 1, channels).all.add.empty()) return;
     try_way("conv, batchnorm, rest", WayRole::contender, [&](OnednnWay& way) {
-      add_conv(way, {"", parts.bias, {}, {}}, source_, destination_, {});
+      add_conv(way, {"", parts.bias}, source_, destination_, {});
       add_norm(way, *norm, destination_, destination_);
       if (!parts.rest.empty()) add_links(way, parts.rest, destination_, destination_);
     });
@@ -172,10 +180,14 @@ class ConvWays {
 
   PostOps post_ops(const Recipe& recipe) {
     PostOps post_ops;
+    if (!recipe.scales.empty())
+      post_ops.scale_weights(*place_, recipe.scales, geometry_.groups > 1);
     for (const Link& link : recipe.chain)
       post_ops.append(*place_, link, static_cast<int>(place_->output.dims().size()));
     return post_ops;
   }
+
+  bool integers() const { return has_integers(problem_); }
 
   void add_fused(OnednnWay& way, const Recipe& recipe) {
     add_conv(way, recipe, source_, destination_, post_ops(recipe));
@@ -273,16 +285,18 @@ ChainParts parts_of(const Case& problem, const test::HostTensor& output) {
 PeerWays onednn_conv_ways(Case& problem, const PeerSettings& settings) {
   const ChainParts parts = parts_of(problem, problem.output());
   ConvWays ways(problem, settings);
-  for (const Recipe& recipe : recipes(parts)) ways.add(recipe);
-  ways.add_apart(parts);
+  for (const Recipe& recipe : recipes(parts, has_integers(problem))) ways.add(recipe);
+  if (!has_integers(problem)) ways.add_apart(parts);
   return ways.take();
 }
 
 std::function<void()> onednn_conv_creation(Case& problem) {
-  std::vector<Recipe> list = recipes(parts_of(problem, problem.output()));
+  std::vector<Recipe> list = recipes(parts_of(problem, problem.output()), has_integers(problem));
   while (!list.back().fold.empty()) list.pop_back();
   auto place = std::make_shared<OnednnPlace>(problem.output());
   PostOps fused;
+  if (!list.back().scales.empty())
+    fused.scale_weights(*place, list.back().scales, problem.problem().conv()->groups > 1);
   for (const Link& link : list.back().chain)
     fused.append(*place, link, static_cast<int>(problem.output().dims().size()));
   return [place, fused, bias = !list.back().bias.empty(),
