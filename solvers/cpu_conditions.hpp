@@ -16,7 +16,22 @@ inline void need_vector_isa(const Question& question, Verdict& verdict) {
                "raise the max_isa option, or run on a CPU that has it");
 }
 
-inline void need_convolution(const Question& question, Verdict& verdict, bool present) {
+/// Data in f32, f16 or bf16 throughout; parameters are in any plan.
+inline void need_real_data(const Question& question, Verdict& verdict) {
+  const auto need = [&](const Tensor& tensor, const char* what, int op) {
+    verdict.need(is_real(tensor.dtype), RejectCode::DataType, what, name_of(tensor.dtype),
+                 "f32, f16 or bf16", {}, op);
+  };
+  need(question.problem.input(), "input", -1);
+  need(question.problem.output(), "output", -1);
+  for (const Operand& element : question.chain.elements)
+    need(element.tensor, "added tensor", element.op);
+}
+
+/// A convolution kernel takes real data unless it says otherwise.
+inline void need_convolution(const Question& question, Verdict& verdict, bool present,
+                             bool real = true) {
+  if (real) need_real_data(question, verdict);
   const bool has = question.problem.conv() != nullptr;
   verdict.need(has == present, RejectCode::Sequence, "first op",
                kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");

@@ -19,7 +19,8 @@ extern "C" {
  *
  * where x is 0 outside its bounds. Per axis the output length is
  * (in + padLow + padHigh - (1 + dilation * (filter - 1))) / stride + 1. A filter that does not fit
- * is refused (MIOpen answers length 1). In three dimensions D stands before H. Sums are in 32 bits.
+ * is refused (MIOpen answers length 1). In three dimensions D stands before H. Sums are in 32 bits:
+ * floating point, or integer for 8-bit x (plan.h tells more).
  *
  * A new descriptor is 2-dimensional: padding 0, stride 1, dilation 1, 1 group, no attribute.
  * BadParm throughout: padding < 0, stride, dilation or group count < 1, a number above 2^30. */

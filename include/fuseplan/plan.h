@@ -17,9 +17,20 @@ extern "C" {
  * only be the first; any number of the others may follow, or stand alone, in any order. One op is
  * enough.
  *
- * The input is fuseplanFloat, fuseplanHalf or fuseplanBFloat16, of N x C followed by up to three
- * spatial dimensions, with any strides. A value between two ops is not stored in memory: it is kept
- * in 32 bits. The output has by default the input's type and layout, packed.
+ * The input is fuseplanFloat, fuseplanHalf, fuseplanBFloat16, fuseplanInt8 or fuseplanUint8, of N x
+ * C followed by up to three spatial dimensions, with any strides. A value between two ops is not
+ * stored in memory: it is kept in 32 bits. The output has by default the input's type
+ * (fuseplanFloat for 8-bit input) and layout, packed; fuseplanPlanSetOutputDescriptor chooses any
+ * of the five.
+ *
+ * Quantised plans: a convolution of Int8 or Uint8 input takes Int8 weights, and its sums are exact
+ * integers, rounded to 32-bit floating point where the next op reads them (sums up to 2^24 stay
+ * exact). The zero point is 0, so padding is 0. Scales are what a fuseplanCreateOpScaleShift after
+ * it multiplies by (input's times weights' over output's scale, for each channel or the same for
+ * all); the other ops work as on any value. An 8-bit output is rounded to nearest, ties to even,
+ * and saturates to -128..127 or 0..255; NaN becomes the lowest of these. So i8 or u8 convolution;
+ * scale_shift; activation -> u8 is one plan with the shift as bias in units of the output. Results
+ * do not depend on the kernel.
  *
  * Any edit (another op, another output, solver, algorithm or dynamic dimension) makes what was
  * compiled unreachable: fuseplanExecutePlan answers NotCompiled until the plan is compiled again.
@@ -34,9 +45,10 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreatePlan(fuseplanPlan_t* plan,
  */
 FUSEPLAN_API fuseplanStatus_t fuseplanDestroyPlan(fuseplanPlan_t plan);
 
-/* y = conv(x, w), formula in convolution.h. wDesc: K x C/G x [filter lengths], the input's type,
- * any strides. y has K channels. BadParm: lengths, types or ranks that do not fit. UnsupportedOp:
- * not the first op. */
+/* y = conv(x, w), formula in convolution.h. wDesc: K x C/G x [filter lengths], the input's type
+ * (Int8 for Uint8 input), any strides. y has K channels. BadParm: lengths, types or ranks that do
+ * not fit, or 8-bit input and more than 65793 weights a channel, whose sum 32 bits may not hold.
+ * UnsupportedOp: not the first op. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpConvForward(fuseplanPlan_t plan, fuseplanOp_t* convOp,
                                                           fuseplanConvolutionDescriptor_t convDesc,
                                                           fuseplanTensorDescriptor_t wDesc);
@@ -58,7 +70,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpActivationForward(fuseplanPlan_t p
                                                                 fuseplanActivationMode_t mode);
 
 /* y = x + scale * other, a residual connection. Every length of otherDesc is 1 or x's (a length of
- * 1 is repeated); Float, Half or BFloat16, any strides. */
+ * 1 is repeated); any type an input may have, any strides. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpTensorAdd(fuseplanPlan_t plan, fuseplanOp_t* addOp,
                                                         fuseplanTensorDescriptor_t otherDesc);
 
@@ -78,9 +90,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpOutputDescriptor(
 
 /* ---- Choices before compiling ------------------------------------------------------------ */
 
-/* What the plan writes. Set: other strides (no two elements at one place) or another of the three
- * types, with the lengths of the last op's output (BadParm otherwise). It stays when ops are
- * appended. Get: sets outputDesc. Both: BadParm for a plan without ops. */
+/* What the plan writes. Set: other strides (no two elements at one place) or another of the types
+ * an input may have, with the lengths of the last op's output (BadParm otherwise). It stays when
+ * ops are appended. Get: sets outputDesc. Both: BadParm for a plan without ops. */
 FUSEPLAN_API fuseplanStatus_t
 fuseplanPlanSetOutputDescriptor(fuseplanPlan_t plan, fuseplanTensorDescriptor_t outputDesc);
 FUSEPLAN_API fuseplanStatus_t

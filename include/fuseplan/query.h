@@ -112,7 +112,7 @@ typedef struct {
   const char* solver;
   const char* description;       /* one sentence */
   int algorithm;                 /* a fuseplanConvFwdAlgorithm_t, or -1 */
-  fuseplanDataType_t dataType;   /* of input, weights and output */
+  fuseplanDataType_t dataType;   /* of input, weights (Uint8: Int8) and output (8 bits: Float) */
   fuseplanTensorLayout_t layout; /* of input and output */
   const char* operations; /* what it was seen to accept in this type and layout: words such as
                              "conv groups depthwise dilation ... bias norm activation add" */

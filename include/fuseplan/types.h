@@ -69,10 +69,11 @@ typedef enum FUSEPLAN_INT {
   fuseplanHalf = 0,     /* IEEE binary16; arithmetic is done in 32 bits */
   fuseplanFloat = 1,    /* IEEE binary32 */
   fuseplanInt32 = 2,    /* describable, no kernel yet */
-  fuseplanInt8 = 3,     /* describable, no kernel yet */
+  fuseplanInt8 = 3,     /* 8 bits, signed: quantised data and weights, see plan.h */
   fuseplanBFloat16 = 5, /* upper half of binary32; arithmetic is done in 32 bits */
   fuseplanDouble = 6,   /* describable, no kernel yet */
-  fuseplanInt64 = 9     /* describable, no kernel yet */
+  fuseplanInt64 = 9,    /* describable, no kernel yet */
+  fuseplanUint8 = 64    /* 8 bits, unsigned: quantised data */
 } fuseplanDataType_t;
 
 /* Order in memory, outermost first. Lengths are always given in N, C, [D,] H, W order: a layout

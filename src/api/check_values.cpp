@@ -37,6 +37,7 @@ static_assert(same(fuseplanInt8, DType::i8));
 static_assert(same(fuseplanBFloat16, DType::bf16));
 static_assert(same(fuseplanDouble, DType::f64));
 static_assert(same(fuseplanInt64, DType::i64));
+static_assert(same(fuseplanUint8, DType::u8));
 
 static_assert(same(fuseplanBNPerActivation, NormMode::per_activation));
 static_assert(same(fuseplanBNSpatial, NormMode::spatial));

@@ -76,7 +76,8 @@ Problem problem_of(const Base& base, const Feature& feature, DType dtype, int ra
                    .dilation = Dims(axes, 1),
                    .groups = base.groups},
               {}};
-  const ConvOp plain{probe.conv, packed(dtype, filter, layout)};
+  const DType weights = is_byte(dtype) ? DType::i8 : dtype;
+  const ConvOp plain{probe.conv, packed(weights, filter, layout)};
   feature.add(probe, base.has_conv ? op_output(plain, input) : input);
   std::vector<Op> ops;
   if (base.has_conv) ops.push_back({ConvOp{probe.conv, plain.weights}, {}});
@@ -114,7 +115,7 @@ std::string operations(const Solver& solver, const Traits& traits, DType dtype, 
 }  // namespace
 
 std::vector<SupportRow> support_table(const Traits& traits) {
-  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8};
   std::vector<SupportRow> rows;
   for (const Solver* solver : all_solvers()) {
     if (solver->backend() != traits.backend) continue;

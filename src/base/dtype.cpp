@@ -8,7 +8,7 @@ namespace {
 
 constexpr DTypeInfo kDTypes[] = {
     {DType::f16, "f16", 2},   {DType::f32, "f32", 4}, {DType::i32, "i32", 4}, {DType::i8, "i8", 1},
-    {DType::bf16, "bf16", 2}, {DType::f64, "f64", 8}, {DType::i64, "i64", 8},
+    {DType::bf16, "bf16", 2}, {DType::f64, "f64", 8}, {DType::i64, "i64", 8}, {DType::u8, "u8", 1},
 };
 
 const DTypeInfo& row(DType dtype) {

@@ -2,6 +2,7 @@
 #include "driver/case.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace fuseplan::driver {
 namespace {
@@ -29,7 +30,7 @@ TensorSpec output_spec(const ProblemSpec& problem) {
   if (problem.output.rank() > 0) return problem.output;
   const bool last = problem.input.strides == packed_strides(problem.input.lens, true) &&
                     problem.input.strides != packed_strides(problem.input.lens, false);
-  return packed(problem.input.type, problem.output_lens(), last);
+  return packed(computed_type(problem.input.type), problem.output_lens(), last);
 }
 
 // Weights so small that sums over many channels stay near 1.
@@ -38,6 +39,17 @@ double weight_range(const TensorSpec& weights) {
   for (std::size_t axis = 1; axis < weights.rank(); ++axis)
     taps *= static_cast<double>(weights.lens[axis]);
   return std::sqrt(3 / taps);
+}
+
+// What the first scale multiplies by to bring integers' sums near 1, or to the integers that the
+// output can hold.
+double scale_unit(const ProblemSpec& problem) {
+  constexpr double kInteger = 64;
+  double unit = is_integer(output_spec(problem).type) ? kInteger : 1;
+  if (!is_integer(problem.input.type)) return unit;
+  unit /= kInteger;
+  const OpSpec* conv = problem.conv();
+  return conv == nullptr ? unit : unit / kInteger * weight_range(conv->tensor);
 }
 
 std::vector<int> ints(const Dims& values) { return {values.begin(), values.end()}; }
@@ -87,6 +99,7 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
     : problem_(std::move(problem)),
       random_(options.stream),
       misalign_(options.misalign),
+      scale_unit_(scale_unit(problem_)),
       input_(host_tensor(problem_.input, misalign_)),
       output_(host_tensor(output_spec(problem_), misalign_)),
       previous_(output_),
@@ -147,7 +160,7 @@ void Case::add_step(test::Step step, const Blend& blend) {
 }
 
 void Case::append_conv(const OpSpec& op, const Blend& blend) {
-  const double range = weight_range(op.tensor);
+  const double range = is_integer(op.tensor.type) ? 1 : weight_range(op.tensor);
   const HostTensor& weights = new_parameter(op.tensor, -range, range);
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpConvForward(plan(), &token, describe_conv(op).get(),
@@ -204,7 +217,8 @@ void Case::append(const OpSpec& op, const Blend& blend) {
       return add_step({test::Add{&other, kFactor}}, blend);
     }
     case OpKind::scale_shift: {
-      const HostTensor& scale = new_parameter(op.tensor, -1.5, 1.5);
+      const double range = 1.5 * std::exchange(scale_unit_, 1);
+      const HostTensor& scale = new_parameter(op.tensor, -range, range);
       const HostTensor& shift = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpScaleShift(plan(), &token, describe(op.tensor).get()));
       check(fuseplanSetOpArgsScaleShift(args(), token, &blend.alpha, &blend.beta, scale.data(),

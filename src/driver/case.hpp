@@ -64,6 +64,7 @@ class Case {
   ProblemSpec problem_;
   test::Random random_;
   int misalign_;
+  double scale_unit_;  ///< of the next scale_shift
   test::HostTensor input_, output_, previous_;
   std::deque<test::HostTensor> parameters_;  // steps point into it
   std::vector<test::Step> steps_;

@@ -14,8 +14,11 @@ struct NamedType {
   const char* name;
   std::size_t bytes;
 };
-constexpr NamedType kTypes[] = {
-    {fuseplanFloat, "f32", 4}, {fuseplanHalf, "f16", 2}, {fuseplanBFloat16, "bf16", 2}};
+constexpr NamedType kTypes[] = {{fuseplanFloat, "f32", 4},
+                                {fuseplanHalf, "f16", 2},
+                                {fuseplanBFloat16, "bf16", 2},
+                                {fuseplanInt8, "i8", 1},
+                                {fuseplanUint8, "u8", 1}};
 
 const NamedType& row(fuseplanDataType_t type) {
   for (const NamedType& row : kTypes)
@@ -99,7 +102,7 @@ double ProblemSpec::conv_flops() const {
 
 double ProblemSpec::bytes() const {
   double bytes = bytes_of(input);
-  const fuseplanDataType_t type = output.rank() > 0 ? output.type : input.type;
+  const fuseplanDataType_t type = output.rank() > 0 ? output.type : computed_type(input.type);
   bytes += bytes_of(packed(type, output_lens(), false));
   for (const OpSpec& op : ops) bytes += tensor_count(op.kind) * bytes_of(op.tensor);
   return bytes;
@@ -108,7 +111,12 @@ double ProblemSpec::bytes() const {
 fuseplanDataType_t parse_type(std::string_view name) {
   for (const NamedType& row : kTypes)
     if (row.name == name) return row.type;
-  throw std::invalid_argument("\"" + std::string(name) + "\" is no data type: f32, f16 or bf16");
+  throw std::invalid_argument("\"" + std::string(name) +
+                              "\" is no data type: f32, f16, bf16, i8 or u8");
+}
+bool is_integer(fuseplanDataType_t type) { return type == fuseplanInt8 || type == fuseplanUint8; }
+fuseplanDataType_t computed_type(fuseplanDataType_t type) {
+  return is_integer(type) ? fuseplanFloat : type;
 }
 const char* name_of(fuseplanDataType_t type) { return row(type).name; }
 std::size_t size_of(fuseplanDataType_t type) { return row(type).bytes; }

@@ -68,6 +68,9 @@ std::string to_text(const ProblemSpec& problem);
 fuseplanDataType_t parse_type(std::string_view name);
 const char* name_of(fuseplanDataType_t type);
 std::size_t size_of(fuseplanDataType_t type);
+bool is_integer(fuseplanDataType_t type);
+/// What plans over that type write by default.
+fuseplanDataType_t computed_type(fuseplanDataType_t type);
 fuseplanActivationMode_t parse_activation(std::string_view name);
 const char* name_of(fuseplanActivationMode_t mode);
 struct NamedActivation {

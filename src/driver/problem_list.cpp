@@ -53,14 +53,25 @@ ProblemSpec conv_problem(const test::ConvProblem& row, const ListOptions& option
   problem.input = packed(options.type, {batch, row.c, row.h, row.w}, options.channels_last);
   OpSpec conv;
   conv.kind = OpKind::conv;
-  conv.tensor =
-      packed(options.type, {row.k, row.c / row.groups, row.r, row.s}, options.channels_last);
+  const fuseplanDataType_t weights = is_integer(options.type) ? fuseplanInt8 : options.type;
+  conv.tensor = packed(weights, {row.k, row.c / row.groups, row.r, row.s}, options.channels_last);
   conv.pad_lo = conv.pad_hi = {row.pad_h, row.pad_w};
   conv.stride = {row.stride_h, row.stride_w};
   conv.dilation = {row.dil_h, row.dil_w};
   conv.groups = row.groups;
   problem.ops.push_back(std::move(conv));
   return problem;
+}
+
+// Sums of integers need a scale; what batchnorm would do folds into it.
+const char* usual_chain(const ListOptions& options) {
+  return is_integer(options.type) ? "scale_shift;activation(relu)" : "bias;norm;activation(relu)";
+}
+
+// Integers go on as integers of the same type.
+void requantise(ProblemSpec& problem, const ListOptions& options) {
+  if (is_integer(options.type))
+    problem.output = packed(options.type, problem.output_lens(), options.channels_last);
 }
 
 bool lists_convolutions(const std::string& file) {
@@ -83,9 +94,9 @@ std::vector<ProblemSpec> read_list(const std::string& file, const ListOptions& o
   if (lists_convolutions(file)) {
     for (const test::ConvProblem& row : test::read_conv_problems(file)) {
       problems.push_back(conv_problem(row, options));
-      append_chain(problems.back(),
-                   options.chain.empty() ? "bias;norm;activation(relu)" : options.chain,
+      append_chain(problems.back(), options.chain.empty() ? usual_chain(options) : options.chain,
                    options.channels_last);
+      requantise(problems.back(), options);
     }
     return problems;
   }
@@ -97,6 +108,7 @@ std::vector<ProblemSpec> read_list(const std::string& file, const ListOptions& o
     problem.input = packed(options.type, {batch, row.c, row.h, row.w}, options.channels_last);
     append_chain(problem, options.chain.empty() ? "norm;activation(relu)" : options.chain,
                  options.channels_last);
+    requantise(problem, options);
     problems.push_back(std::move(problem));
   }
   return problems;

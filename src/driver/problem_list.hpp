@@ -20,8 +20,9 @@ struct ListOptions {
 /// norm is spatial unless written norm(per_activation).
 void append_chain(ProblemSpec& problem, const std::string& chain, bool channels_last);
 
-/// A CSV file of problems/: convolutions get bias, batchnorm and RELU behind them, normalisations
-/// are batchnorm and RELU. Throws std::runtime_error naming file and line.
+/// A CSV file of problems/: convolutions get bias, batchnorm and RELU behind them (a scale instead
+/// of the first two for integers, which are requantised to the input's type), normalisations are
+/// batchnorm and RELU. Throws std::runtime_error naming file and line.
 std::vector<ProblemSpec> read_list(const std::string& file, const ListOptions& options);
 
 }  // namespace fuseplan::driver

@@ -28,8 +28,8 @@ inline void add_form_flags(CLI::App& command, FormFlags& flags) {
   command.add_option("--layout", flags.layout, "of all tensors")
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->capture_default_str();
-  command.add_option("--dtype", flags.type, "of all data tensors")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+  command.add_option("--dtype", flags.type, "of all data tensors; weights for u8 are i8")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "i8", "u8"}))
       ->capture_default_str();
 }
 

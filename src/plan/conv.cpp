@@ -4,6 +4,29 @@
 #include "base/status.hpp"
 
 namespace fuseplan {
+namespace {
+
+// Sums of 8-bit products are exact in 32 bits: 255 * 128 * 65793 is the last below 2^31.
+constexpr std::int64_t kMostByteProducts = 65793;
+
+void check_types(const Tensor& input, const Tensor& weights) {
+  require_storage(input, "convolution input");
+  if (!is_byte(input.dtype)) {
+    require(input.dtype == weights.dtype, Status::BadParm,
+            "convolution input is {} and weights are {}, expected one type", name_of(input.dtype),
+            name_of(weights.dtype));
+    return;
+  }
+  require(weights.dtype == DType::i8, Status::BadParm,
+          "convolution input is {} and weights are {}, expected i8 weights", name_of(input.dtype),
+          name_of(weights.dtype));
+  const std::int64_t products = weights.elements() / weights.lens[0];
+  require(products <= kMostByteProducts, Status::BadParm,
+          "each output sums {} products of 8-bit integers, expected at most {}, which 32 bits hold",
+          products, kMostByteProducts);
+}
+
+}  // namespace
 
 void validate(const Conv& conv) {
   const std::size_t axes = conv.stride.size();
@@ -32,9 +55,7 @@ Tensor conv_output(const Conv& conv, const Tensor& input, const Tensor& weights)
   require(input.spatial() == conv.spatial() && weights.rank() == input.rank(), Status::BadParm,
           "a convolution over {} axes needs input and weights of rank {}, got {} and {}",
           conv.spatial(), conv.spatial() + 2, input.rank(), weights.rank());
-  require(input.dtype == weights.dtype, Status::BadParm,
-          "convolution input is {} and weights are {}, expected one type", name_of(input.dtype),
-          name_of(weights.dtype));
+  check_types(input, weights);
   const std::int64_t groups = conv.groups;
   require(input.lens[1] % groups == 0 && weights.lens[1] == input.lens[1] / groups, Status::BadParm,
           "input has {} channels in {} groups, so weights need {}/{} input channels, got {}",
@@ -56,7 +77,7 @@ Tensor conv_output(const Conv& conv, const Tensor& input, const Tensor& weights)
             filter, reach, axis, in, conv.pad_lo[axis], conv.pad_hi[axis]);
     lens.push_back((room - reach) / conv.stride[axis] + 1);
   }
-  const Tensor output = with_lens(input, lens);
+  const Tensor output = computed(with_lens(input, lens));
   validate(output, "convolution output");
   return output;
 }

@@ -19,8 +19,9 @@ struct Conv {
 };
 
 /// Output tensor of `conv` over `input` with `weights` (K x C/groups x [filter dims]): input's type
-/// and layout, packed. Throws Error(BadParm) naming the dimension that does not fit.
-/// Size per axis: (in + pad_lo + pad_hi - (1 + dilation * (filter - 1))) / stride + 1.
+/// (f32 for 8-bit integers, whose weights are i8) and layout, packed. Throws Error(BadParm) naming
+/// the dimension that does not fit. Size per axis: (in + pad_lo + pad_hi - (1 + dilation * (filter
+/// - 1))) / stride + 1.
 Tensor conv_output(const Conv& conv, const Tensor& input, const Tensor& weights);
 
 /// Throws Error(BadParm) for paddings < 0, strides, dilations or groups < 1, or unequal ranks.

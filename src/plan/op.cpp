@@ -14,19 +14,15 @@ constexpr ActivationInfo kActivations[] = {
 #undef FUSEPLAN_ACTIVATION
 };
 
-bool is_storage_type(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
-void require_storage_type(const Tensor& tensor, std::string_view what) {
-  require(is_storage_type(tensor.dtype), Status::BadParm, "{} is {}, expected f32, f16 or bf16",
-          what, name_of(tensor.dtype));
+void require_real(const Tensor& tensor, std::string_view what) {
+  require(is_real(tensor.dtype), Status::BadParm, "{} is {}, expected f32, f16 or bf16", what,
+          name_of(tensor.dtype));
 }
 
 // Parameter tensors hold one value per channel: 1 x C x 1..., or just C.
 void require_per_channel(const Tensor& params, const Tensor& input, std::string_view what) {
   validate(params, what);
-  require_storage_type(params, what);
+  require_real(params, what);
   Dims expected(input.lens.size(), 1);
   expected[1] = input.lens[1];
   const bool flat = params.rank() == 1 && params.lens[0] == input.lens[1];
@@ -37,7 +33,7 @@ void require_per_channel(const Tensor& params, const Tensor& input, std::string_
 
 void require_broadcastable(const Tensor& other, const Tensor& input, std::string_view what) {
   validate(other, what);
-  require_storage_type(other, what);
+  require_storage(other, what);
   bool fits = other.rank() == input.rank();
   for (int axis = 0; fits && axis < input.rank(); ++axis)
     fits = other.lens[axis] == 1 || other.lens[axis] == input.lens[axis];
@@ -48,10 +44,7 @@ void require_broadcastable(const Tensor& other, const Tensor& input, std::string
 struct OutputOf {
   const Tensor& input;
 
-  Tensor operator()(const ConvOp& op) const {
-    require_storage_type(input, "convolution input");
-    return conv_output(op.conv, input, op.weights);
-  }
+  Tensor operator()(const ConvOp& op) const { return conv_output(op.conv, input, op.weights); }
   Tensor operator()(const BiasOp& op) const {
     require_per_channel(op.bias, input, "bias");
     return derived();
@@ -67,7 +60,7 @@ struct OutputOf {
     Dims expected = input.lens;
     expected[0] = 1;
     validate(op.params, "per-activation batch normalisation parameters");
-    require_storage_type(op.params, "per-activation batch normalisation parameters");
+    require_real(op.params, "per-activation batch normalisation parameters");
     require(op.params.lens == expected, Status::BadParm,
             "per-activation batch normalisation parameters are {}, expected {}",
             dims_text(op.params.lens), dims_text(expected));
@@ -87,7 +80,7 @@ struct OutputOf {
     return derived();
   }
 
-  Tensor derived() const { return with_lens(input, input.lens); }
+  Tensor derived() const { return computed(with_lens(input, input.lens)); }
 };
 
 }  // namespace
@@ -114,7 +107,7 @@ const char* kind_of(const OpBody& body) {
 
 Tensor op_output(const OpBody& op, const Tensor& input) {
   validate(input, "input");
-  require_storage_type(input, "input");
+  require_storage(input, "input");
   require(input.rank() >= 2, Status::BadParm,
           "input has rank {}, expected N x C and 0 to 3 spatial dimensions", input.rank());
   return std::visit(OutputOf{input}, op);

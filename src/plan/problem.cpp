@@ -22,6 +22,7 @@ Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
   }
   if (output_.rank() == 0) output_ = values_.back();
   validate(output_, "plan output");
+  require_storage(output_, "plan output");
   require(!may_overlap(output_), Status::BadParm,
           "plan output {} with strides {} has elements that share memory", dims_text(output_.lens),
           dims_text(output_.strides, ','));

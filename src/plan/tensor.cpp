@@ -97,6 +97,16 @@ Tensor with_lens(const Tensor& like, const Dims& lens) {
   return Tensor{like.dtype, lens, strides_in_order(lens, axes_by_stride(like))};
 }
 
+void require_storage(const Tensor& tensor, std::string_view what) {
+  require(is_storage(tensor.dtype), Status::BadParm, "{} is {}, expected f32, f16, bf16, i8 or u8",
+          what, name_of(tensor.dtype));
+}
+
+Tensor computed(Tensor tensor) {
+  if (is_byte(tensor.dtype)) tensor.dtype = DType::f32;
+  return tensor;
+}
+
 bool may_overlap(const Tensor& tensor) {
   std::int64_t inside = 0;  // offset of the last element of the axes so far
   for (int axis : axes_by_stride(tensor)) {

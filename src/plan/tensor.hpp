@@ -41,6 +41,12 @@ Tensor packed(DType dtype, const Dims& lens, Layout layout);
 /// keep their order from outer to inner and become packed in that order.
 Tensor with_lens(const Tensor& like, const Dims& lens);
 
+/// Throws Error(BadParm) unless kernels can read and write the tensor's type.
+void require_storage(const Tensor& tensor, std::string_view what);
+
+/// The tensor as what is computed over one of its type: f32 for 8-bit integers, else the same.
+Tensor computed(Tensor tensor);
+
 /// False if, from the innermost axis outwards, every stride steps over all that lies inside it, so
 /// that no two elements share memory.
 bool may_overlap(const Tensor& tensor);

@@ -49,8 +49,7 @@ Tensor Plan::output() const {
 
 void Plan::set_output(const Tensor& output) {
   validate(output, "plan output");
-  require(output.dtype == DType::f32 || output.dtype == DType::f16 || output.dtype == DType::bf16,
-          Status::BadParm, "plan output is {}, expected f32, f16 or bf16", name_of(output.dtype));
+  require_storage(output, "plan output");
   output_ = output;
   edited();
 }

@@ -17,6 +17,9 @@ const std::vector<std::string> kDivided = {
     "f32:2x96x28x28:nhwc;conv(f32:96x1x5x5,pad=2x2,groups=96);bias(f32:1x96x1x1)",
     "f32:4x64x40x40:nchw;norm(spatial,f32:1x64x1x1);activation(tanh)",
     "bf16:4x64x40x40:nhwc;norm(spatial,f32:1x64x1x1);activation(mish)",
+    "u8:2x48x20x21:nhwc;conv(i8:40x48x3x3,pad=1x1);scale_shift(f32:1x40x1x1);activation(relu)->u8:"
+    "2x40x20x21:nhwc",
+    "i8:3x20x17x15:nchw;conv(i8:52x20x1x1);scale_shift(f32:1x52x1x1)",
 };
 
 std::vector<double> result_with(const std::string& text, const std::string& level, int threads) {

@@ -24,6 +24,31 @@ constexpr Format kFormats[] = {
     {Element::bf16, "bf16", 2, 8, -126, 127},
 };
 
+struct IntegerFormat {
+  Element type;
+  const char* name;
+  IntegerRange range;
+};
+constexpr IntegerFormat kIntegers[] = {{Element::i8, "i8", {-128, 127}},
+                                       {Element::u8, "u8", {0, 255}}};
+
+const IntegerFormat* integer_of(Element type) {
+  for (const IntegerFormat& format : kIntegers)
+    if (format.type == type) return &format;
+  return nullptr;
+}
+
+std::uint32_t encode_integer(const IntegerRange& range, double value) {
+  if (std::isnan(value)) value = range.low;
+  const double whole = std::clamp(std::nearbyint(value), range.low, range.high);
+  return static_cast<std::uint32_t>(static_cast<int>(whole)) & 0xffu;
+}
+
+double decode_integer(const IntegerRange& range, std::uint32_t bits) {
+  const double value = bits & 0xffu;
+  return value > range.high ? value - 256 : value;
+}
+
 const Format& format_of(Element type) {
   for (const Format& format : kFormats)
     if (format.type == type) return format;
@@ -37,11 +62,21 @@ std::uint32_t infinity_bits(const Format& format) {
 
 }  // namespace
 
-std::size_t size_of(Element type) { return format_of(type).bytes; }
-const char* name_of(Element type) { return format_of(type).name; }
+std::size_t size_of(Element type) { return integers_of(type) ? 1 : format_of(type).bytes; }
+const char* name_of(Element type) {
+  const IntegerFormat* integer = integer_of(type);
+  return integer != nullptr ? integer->name : format_of(type).name;
+}
+
+std::optional<IntegerRange> integers_of(Element type) {
+  const IntegerFormat* integer = integer_of(type);
+  if (integer == nullptr) return std::nullopt;
+  return integer->range;
+}
 
 std::uint32_t encode(Element type, double value) {
   if (type == Element::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  if (const auto range = integers_of(type)) return encode_integer(*range, value);
   const Format& format = format_of(type);
   const std::uint32_t sign = std::signbit(value) ? 1u << sign_shift(format) : 0u;
   const std::uint32_t infinity = infinity_bits(format);
@@ -60,6 +95,7 @@ std::uint32_t encode(Element type, double value) {
 
 double decode(Element type, std::uint32_t bits) {
   if (type == Element::f32) return std::bit_cast<float>(bits);
+  if (const auto range = integers_of(type)) return decode_integer(*range, bits);
   const Format& format = format_of(type);
   const std::uint32_t infinity = infinity_bits(format);
   const std::uint32_t magnitude = bits & ((1u << sign_shift(format)) - 1);

@@ -34,8 +34,13 @@ std::int64_t Random::between(std::int64_t low, std::int64_t high) {
 }
 
 void Random::fill(HostTensor& tensor, double low, double high) {
+  double scale = 1, shift = 0;
+  if (const auto range = integers_of(tensor.type())) {
+    scale = (range->high - range->low + 1) / 2;
+    shift = (range->high + range->low) / 2;
+  }
   Dims index(tensor.dims().size(), 0);
-  do tensor.set(index, uniform(low, high));
+  do tensor.set(index, shift + scale * uniform(low, high));
   while (advance(index, tensor.dims()));
 }
 

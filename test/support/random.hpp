@@ -23,7 +23,7 @@ class Random {
   /// Both ends included.
   std::int64_t between(std::int64_t low, std::int64_t high);
   /// Every element uniform in [low, high), rounded to the tensor's type. The default is signed, so
-  /// that RELU clips and sums cancel.
+  /// that RELU clips and sums cancel. Integer types take [-1, 1] as all their values.
   void fill(HostTensor& tensor, double low = -1, double high = 1);
 
  private:

@@ -24,7 +24,7 @@ struct Work {
   std::int64_t n, c, k;  // per image, and per group: input and output channels
   std::int64_t taps = 0, in_pixels = 0, out_pixels = 0;
   std::vector<double> x, w;
-  bool finite_weights = true;
+  bool finite_weights = true, integers = false;
   double flushed = 0;  // largest error that one product can have from flushed operands
 };
 
@@ -97,6 +97,9 @@ Bounded bound(const Sums& sums, std::int64_t terms, double flushed) {
   return settle(sums.value, error + flush, !overflows);
 }
 
+/// Sums of integers are exact, in double as in the library, which then rounds them to f32.
+Bounded whole(const Sums& sums) { return {static_cast<float>(sums.value)}; }
+
 /// One block of output pixels of one image and one group.
 void convolve_block(const Work& work, std::int64_t image, std::int64_t group, std::int64_t first,
                     Bounded* output) {
@@ -124,7 +127,7 @@ void convolve_block(const Work& work, std::int64_t image, std::int64_t group, st
       for (std::int64_t i = p; i < std::min(p + kTile, count); ++i) {
         if (!work.finite_weights)
           sums[i - p] = dot_inside(weights, &patch[i], &offsets[i * work.taps], terms, work.taps);
-        row[i] = bound(sums[i - p], terms, work.flushed);
+        row[i] = work.integers ? whole(sums[i - p]) : bound(sums[i - p], terms, work.flushed);
       }
     }
   }
@@ -179,6 +182,7 @@ ReferenceResult convolve(const HostTensor& input, const Convolution& conv) {
             .k = weights[0] / conv.groups,
             .x = input.values(),
             .w = conv.weights->values()};
+  work.integers = integers_of(input.type()) && integers_of(conv.weights->type());
   work.taps = element_count(work.filter);
   work.in_pixels = element_count(work.in);
   work.out_pixels = element_count(work.out);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kGuard = 256;  // bytes on either side: more than the widest vector store
+// Integer types have no NaN: to them it is two numbers that zeros around the data would not be.
 // The 16-bit word 0xffa5 is a NaN as f16 and as bf16, and two of them are one as f32; as bf16 and
 // f32 it signals, so that even a copy through arithmetic changes it.
 constexpr unsigned char kCanary[2] = {0xa5, 0xff};

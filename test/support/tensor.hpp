@@ -29,8 +29,8 @@ Dims padded(const Dims& dims, Random& random);
 Dims permuted(const Dims& dims, Random& random);  ///< random axis order, with padding
 
 /// A tensor in host memory of its own. Every byte that is no element's (in front, behind, and in
-/// the gaps that strides leave) holds a canary pattern that is a NaN in all element types: reading
-/// it shows in the result, writing it shows in `damage()`.
+/// the gaps that strides leave) holds a canary pattern that is a NaN in all real types: reading it
+/// shows in the result, writing it shows in `damage()`.
 class HostTensor {
  public:
   /// Elements start as canaries too. `misalign` moves the data that many elements off a 64-byte

@@ -22,7 +22,7 @@ double ratio(const Interval& interval, double expected, double actual) {
 }  // namespace
 
 Interval acceptable(Element type, const Bounded& expected) {
-  const double floor = type == Element::f16 ? 0 : kFlush;
+  const double floor = type == Element::f32 || type == Element::bf16 ? kFlush : 0;
   return {stored(type, expected.value - expected.error) - floor,
           stored(type, expected.value + expected.error) + floor};
 }

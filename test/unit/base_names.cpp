@@ -55,7 +55,7 @@ TEST(Error, CarriesStatusAndSentence) {
 TEST(DType, NamesReadBackAndSizesAreRight) {
   const std::pair<DType, std::size_t> sizes[] = {{DType::f16, 2}, {DType::f32, 4},  {DType::i32, 4},
                                                  {DType::i8, 1},  {DType::bf16, 2}, {DType::f64, 8},
-                                                 {DType::i64, 8}};
+                                                 {DType::i64, 8}, {DType::u8, 1}};
   for (const auto& [dtype, bytes] : sizes) {
     EXPECT_EQ(size_of(dtype), bytes) << name_of(dtype);
     EXPECT_EQ(parse_dtype(name_of(dtype)), dtype);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernel_case.hpp"
 
+#include <cmath>
 #include <memory>
 
 #include "backend/code_memory.hpp"
@@ -22,6 +23,14 @@ HostTensor filled(const Tensor& tensor, Random& random, double low, double high)
   HostTensor host = host_tensor(tensor);
   random.fill(host, low, high);
   return host;
+}
+
+// What brings sums of 8-bit integers near 1, or to the integers that the output can hold.
+double scale_unit(const Problem& problem) {
+  if (problem.conv() == nullptr || !is_byte(problem.input().dtype)) return 1;
+  const Tensor& weights = problem.conv()->weights;
+  const double products = static_cast<double>(weights.elements() / weights.lens[0]);
+  return (is_byte(problem.output().dtype) ? 64 : 1) / (8192 * std::sqrt(products));
 }
 
 }  // namespace
@@ -83,7 +92,8 @@ void KernelCase::fill_op(int index, Random& random) {
     add_tensor({index, Role::other}, add->other, random, -1, 1);
     add_scalar({index, Role::add_scale}, random.uniform(-2, 2));
   } else if (const auto* scale = std::get_if<ScaleShiftOp>(&op.body)) {
-    add_tensor({index, Role::scale}, scale->params, random, -2, 2);
+    const double range = 2 * (index == 1 ? scale_unit(problem_) : 1);
+    add_tensor({index, Role::scale}, scale->params, random, -range, range);
     add_tensor({index, Role::shift}, scale->params, random, -1, 1);
   }
 }
@@ -167,6 +177,9 @@ std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Str
   row.back() = lens.back();
   const auto params = [&](DType type) { return packed(type, channel, Layout::channels_first); };
   const auto like = [&](const fuseplan::Dims& d) { return make_tensor(dtype, d, strides, random); };
+  const auto real_like = [&](const fuseplan::Dims& d) {
+    return make_tensor(is_real(dtype) ? dtype : DType::f32, d, strides, random);
+  };
   using A = fuseplan::Activation;
   switch (tail) {
     case Tail::none:
@@ -181,12 +194,16 @@ std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Str
               {ActivationOp{A::LEAKYRELU}, {false, true}}};
     case Tail::add_gelu:
       return {{AddOp{like(lens)}, {}}, {ActivationOp{A::GELU_ERF}, {}}};
+    case Tail::requantise:
+      return {{ScaleShiftOp{params(DType::f32)}, {}},
+              {AddOp{like(lens)}, {}},
+              {ActivationOp{A::LEAKYRELU}, {}}};
     default:
       return {{ScaleShiftOp{params(DType::bf16)}, {true, false}},
-              {NormOp{NormMode::per_activation, like(image)}, {}},
+              {NormOp{NormMode::per_activation, real_like(image)}, {}},
               {ActivationOp{A::TANH}, {}},
               {AddOp{like(row)}, {}},
-              {BiasOp{params(dtype)}, {}},
+              {BiasOp{params(is_real(dtype) ? dtype : DType::f16)}, {}},
               {ActivationOp{A::LEAKYRELU}, {true, true}}};
   }
 }
@@ -203,7 +220,8 @@ ConvCase conv_case(const ConvProblem& p) {
 
 Problem conv_problem(const ConvCase& shape, TypesAndStrides types, Tail tail, Random& random) {
   const Tensor input = make_tensor(types.input, shape.input, types.strides, random);
-  const Tensor weights = make_tensor(types.input, shape.filter, types.strides, random);
+  const DType weight_type = is_byte(types.input) ? DType::i8 : types.input;
+  const Tensor weights = make_tensor(weight_type, shape.filter, types.strides, random);
   const fuseplan::Dims lens = conv_output(shape.conv, input, weights).lens;
   std::vector<Op> ops{{ConvOp{shape.conv, weights}, {}}};
   for (Op& op : tail_ops(tail, lens, types.output, types.strides, random)) ops.push_back(op);

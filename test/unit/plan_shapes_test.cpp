@@ -115,7 +115,10 @@ TEST(PlanConv, WhatDoesNotFitIsRefused) {
       {"f32:1x4x9x9", "f32:8x4x3x3,pad=1x1x1", "1 to 3 axes"},
       {"f32:1x4x9x9", "f32:8x4x3", "rank"},
       {"f32:1x4", "f32:8x4", "1 to 3 axes"},
-      {"i8:1x4x9x9", "i8:8x4x3x3", "i8, expected f32, f16 or bf16"},
+      {"i32:1x4x9x9", "i32:8x4x3x3", "i32, expected f32, f16, bf16, i8 or u8"},
+      {"u8:1x4x9x9", "u8:8x4x3x3", "input is u8 and weights are u8, expected i8"},
+      {"f32:1x4x9x9", "i8:8x4x3x3", "input is f32 and weights are i8"},
+      {"i8:1x65794x1x1", "i8:2x65794x1x1", "sums 65794 products"},
       {"f32:1x1x4x4", "f32:1x1x1x8589934592,pad=0x1073741824,dilation=1x1073741824",
        "expected less than 2^31"},
       {"f32:1x1x4x4", "f32:1x1x1x1,pad=9223372036854775807x0", "padding of axis 0"},
@@ -135,6 +138,10 @@ TEST(PlanOps, ShapesAreCheckedAtOnce) {
       {"f32:2x4x5x5;bias(f32:1x5x1x1)", "bias is 1x5x1x1, expected 1x4x1x1"},
       {"f32:2x4x5x5;bias(f32:5)", "expected 1x4x1x1"},
       {"f32:2x4x5x5;bias(i32:4)", "bias is i32"},
+      {"i8:2x4x5x5;scale_shift(i8:4)", "scale and shift is i8, expected f32, f16 or bf16"},
+      {"f32:2x4x5x5;norm(per_activation,u8:1x4x5x5)", "parameters is u8"},
+      {"f32:2x4x5x5;add(i32:2x4x5x5)", "added tensor is i32"},
+      {"u8:2x4x5x5;activation(relu)->i32:2x4x5x5", "plan output is i32"},
       {"f32:2x4x5x5;norm(spatial,f32:1x4x5x5)", "expected 1x4x1x1"},
       {"f32:2x4x5x5;norm(per_activation,f32:2x4x5x5)", "expected 1x4x5x5"},
       {"f32:2x4x5x5;add(f32:2x4x5x4)", "added tensor is 2x4x5x4"},
@@ -167,6 +174,22 @@ TEST(PlanOps, EachOpSeesTheValueBeforeIt) {
   EXPECT_EQ(to_text(problem.output_of(0)), "f32:2x6x3x3:nhwc");
   EXPECT_EQ(to_text(problem.output_of(2)), "f32:2x6x3x3:nhwc");
   EXPECT_EQ(to_text(problem.output()), "f16:2x6x3x3:nchw");
+}
+
+TEST(PlanOps, EightBitIntegersBecomeF32) {
+  for (const char* input : {"i8", "u8"}) {
+    const std::string text =
+        std::string(input) + ":2x4x5x5:nhwc;conv(i8:6x4x3x3);scale_shift(f32:6);add(u8:2x6x3x3)";
+    const Problem problem = parse_problem(text);
+    EXPECT_EQ(to_text(problem.output_of(0)), "f32:2x6x3x3:nhwc");
+    EXPECT_EQ(to_text(problem.output()), "f32:2x6x3x3:nhwc");
+    const Problem requantised = parse_problem(text + "->i8:2x6x3x3:nchw");
+    EXPECT_EQ(to_text(requantised.output()), "i8:2x6x3x3:nchw");
+    EXPECT_EQ(parse_problem(to_text(requantised)), requantised);
+  }
+  EXPECT_EQ(to_text(parse_problem("i8:2x4x5x5;activation(abs)").output()), "f32:2x4x5x5:nchw");
+  // The longest sum that 32 bits hold for certain.
+  EXPECT_NO_THROW(parse_problem("u8:1x65793x1x1;conv(i8:1x65793x1x1)"));
 }
 
 TEST(PlanOps, ActivationNamesReadBack) {

@@ -11,6 +11,11 @@ DType random_dtype(Random& random) {
   return kTypes[random.between(0, 2)];
 }
 
+DType random_storage(Random& random) {
+  if (random.between(0, 3) > 0) return random_dtype(random);
+  return random.between(0, 1) == 1 ? DType::i8 : DType::u8;
+}
+
 bool coin(Random& random) { return random.between(0, 1) == 1; }
 
 Tensor per_channel(Random& random, const Tensor& value) {
@@ -32,7 +37,7 @@ OpBody random_add(Random& random, const Tensor& value) {
   Dims lens = value.lens;
   for (auto& length : lens)
     if (random.between(0, 2) == 0) length = 1;
-  return AddOp{random_tensor(random, random_dtype(random), lens)};
+  return AddOp{random_tensor(random, random_storage(random), lens)};
 }
 
 OpBody random_pointwise(Random& random, const Tensor& value) {
@@ -67,7 +72,7 @@ ConvOp random_conv(Random& random, const Tensor& input) {
   }
   op.conv.strict = coin(random);
   op.conv.deterministic = coin(random);
-  op.weights = random_tensor(random, input.dtype, weights);
+  op.weights = random_tensor(random, is_byte(input.dtype) ? DType::i8 : input.dtype, weights);
   return op;
 }
 
@@ -106,7 +111,7 @@ Problem random_problem(Random& random, int max_ops) {
   Dims lens;
   for (std::int64_t rank = random.between(2, 5); rank > 0; --rank)
     lens.push_back(random.between(1, 5));
-  const Tensor input = random_tensor(random, random_dtype(random), lens);
+  const Tensor input = random_tensor(random, random_storage(random), lens);
   std::vector<Op> ops;
   Tensor value = input;
   const std::int64_t count = random.between(1, max_ops);
@@ -120,7 +125,7 @@ Problem random_problem(Random& random, int max_ops) {
     ops.push_back(std::move(op));
   }
   Tensor output;
-  if (coin(random)) output = random_tensor(random, random_dtype(random), value.lens);
+  if (coin(random)) output = random_tensor(random, random_storage(random), value.lens);
   return Problem(input, std::move(ops), output);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/half.hpp"
+#include "base/saturate.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -25,6 +26,13 @@ struct BF16 {
   static std::uint16_t round(float value) { return float_to_bf16(value); }
 };
 
+template <typename Byte>
+struct Integer {
+  using Stored = Byte;
+  static float widen(Byte value) { return value; }
+  static Byte round(float value) { return saturate<Byte>(value); }
+};
+
 template <typename F>
 void with_format(DType dtype, const F& action) {
   switch (dtype) {
@@ -32,6 +40,10 @@ void with_format(DType dtype, const F& action) {
       return action(F16{});
     case DType::bf16:
       return action(BF16{});
+    case DType::i8:
+      return action(Integer<std::int8_t>{});
+    case DType::u8:
+      return action(Integer<std::uint8_t>{});
     default:
       return action(F32{});
   }

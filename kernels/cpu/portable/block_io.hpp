@@ -26,10 +26,10 @@ struct BlockSteps {
 /// Whether f32 data can be used where it lies instead of being loaded.
 bool is_dense(DType dtype, BlockSteps steps, BlockShape shape);
 
-/// Widens a block of f32, f16 or bf16 elements to floats; lanes behind `lanes` stay as they are.
+/// Widens a block of f32, f16, bf16, i8 or u8 elements to floats; lanes behind `lanes` stay as they are.
 void load_block(DType dtype, const void* data, BlockSteps steps, BlockShape shape, float* block);
 
-/// Rounds a block to `dtype`, to nearest even, and stores it.
+/// Rounds a block to `dtype`, to nearest even, and stores it; 8-bit integers saturate.
 void store_block(DType dtype, void* data, BlockSteps steps, BlockShape shape, const float* block);
 
 }  // namespace fuseplan::cpu
