@@ -120,7 +120,7 @@ TEST(Queries, EnumerateWhatIsSupported) {
     for (const char* word : {"conv", "groups", "bias", "norm", "activation", "add"})
       if (std::strstr(row.operations, word) != nullptr) words.insert(word);
   }
-  EXPECT_EQ(combinations.size(), 12u) << "3 types x 4 layouts";
+  EXPECT_EQ(combinations.size(), 20u) << "5 types x 4 layouts";
   EXPECT_EQ(words.size(), 6u);
 }
 
