@@ -28,6 +28,12 @@ std::vector<Setting> settings() {
   return all;
 }
 
+std::string name_of_setting(const testing::TestParamInfo<Setting>& info) {
+  const auto& [isa, dot, strides] = info.param;
+  return std::string(cpu::name_of(isa)) + (dot == DotKind::quads ? "_quads_" : "_pairs_") +
+         name_of(strides);
+}
+
 class Int8Conv : public ::testing::TestWithParam<Setting> {
  protected:
   /// Whether the kernels take the problem; if they do, checks them in the `number`th configuration.
@@ -49,21 +55,16 @@ class Int8Conv : public ::testing::TestWithParam<Setting> {
 
   Random random_{41};
 };
-INSTANTIATE_TEST_SUITE_P(All, Int8Conv, ::testing::ValuesIn(settings()), [](const auto& info) {
-  const auto& [isa, dot, strides] = info.param;
-  return std::string(cpu::name_of(isa)) + (dot == DotKind::quads ? "_quads_" : "_pairs_") +
-         name_of(strides);
-});
+INSTANTIATE_TEST_SUITE_P(All, Int8Conv, ::testing::ValuesIn(settings()), name_of_setting);
 
 TEST_P(Int8Conv, Oddities) {
   constexpr DType kOutputs[] = {DType::u8, DType::i8, DType::f32, DType::bf16};
-  int accepted = 0;
-  std::size_t number = 0;
+  std::size_t number = 0, accepted = 0;
   for (const ConvProblem& row : read_conv_problems("oddities.csv"))
     for (Tail tail : {Tail::none, Tail::requantise, Tail::bias_norm_relu, Tail::everything}) {
       SCOPED_TRACE(row.name);
       const DType in = number % 2 == 0 ? DType::u8 : DType::i8, out = kOutputs[number / 3 % 4];
-      accepted += run(problem(conv_case(row), in, out, tail), number);
+      accepted += static_cast<std::size_t>(run(problem(conv_case(row), in, out, tail), number));
       ++number;
     }
   if (all_accepted()) {
