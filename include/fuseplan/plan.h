@@ -28,9 +28,8 @@ extern "C" {
  * exact). The zero point is 0, so padding is 0. Scales are what a fuseplanCreateOpScaleShift after
  * it multiplies by (input's times weights' over output's scale, for each channel or the same for
  * all); the other ops work as on any value. An 8-bit output is rounded to nearest, ties to even,
- * and saturates to -128..127 or 0..255; NaN becomes the lowest of these. So i8 or u8 convolution;
- * scale_shift; activation -> u8 is one plan with the shift as bias in units of the output. Results
- * do not depend on the kernel.
+ * and saturates to -128..127 or 0..255; NaN becomes the lowest of these. The scale and shift after
+ * a convolution are then its rescaling and its bias, in units of the output.
  *
  * Any edit (another op, another output, solver, algorithm or dynamic dimension) makes what was
  * compiled unreachable: fuseplanExecutePlan answers NotCompiled until the plan is compiled again.
