@@ -22,7 +22,10 @@ void gather(const void* raw, std::int64_t stride, std::int64_t count, float* out
   const T* from = static_cast<const T*>(raw);
   for (std::int64_t k = 0; k < count; ++k) out[k] = to_float(from[k * stride]);
 }
-float same(float value) { return value; }
+template <typename T>
+float widened(T value) {
+  return value;
+}
 
 }  // namespace
 
@@ -64,10 +67,16 @@ const float* ChainRunner::operand(std::size_t index, const void* raw, Scratch& s
   float* values = scratch.take_array<float>(static_cast<std::size_t>(channels_));
   switch (operand.dtype) {
     case DType::f32:
-      gather<float, same>(raw, operand.stride, channels_, values);
+      gather<float, widened<float>>(raw, operand.stride, channels_, values);
       break;
     case DType::f16:
       gather<std::uint16_t, f16_to_float>(raw, operand.stride, channels_, values);
+      break;
+    case DType::i8:
+      gather<std::int8_t, widened<std::int8_t>>(raw, operand.stride, channels_, values);
+      break;
+    case DType::u8:
+      gather<std::uint8_t, widened<std::uint8_t>>(raw, operand.stride, channels_, values);
       break;
     default:
       gather<std::uint16_t, bf16_to_float>(raw, operand.stride, channels_, values);

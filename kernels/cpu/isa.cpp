@@ -52,6 +52,7 @@ Extensions detect_extensions() {
   using Xbyak::util::Cpu;
   const Cpu cpu;
   extensions.bf16 = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_BF16);
+  extensions.vnni = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_VNNI);
   extensions.fast_bf16 = extensions.bf16 && cpu.has(Cpu::tAMD);
 #endif
   return extensions;

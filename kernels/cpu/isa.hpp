@@ -36,6 +36,7 @@ struct Extensions {
   /// vdpbf16ps sums products faster than f32 multiply-adds do. It chooses among kernels that are
   /// all right, and is no part of their keys.
   bool fast_bf16 = false;
+  bool vnni = false;  ///< AVX512_VNNI: vpdpbusd
 };
 Extensions host_extensions();
 

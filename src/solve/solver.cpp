@@ -59,7 +59,8 @@ std::string Rejection::sentence() const {
 }
 
 std::string Traits::to_text() const {
-  return fmt::format("{}:{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "");
+  return fmt::format("{}:{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
+                     extensions.vnni ? "+vnni" : "");
 }
 
 void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string got,

@@ -66,8 +66,10 @@ TEST(Golden, SolversAndReasons) {
 
 TEST(Golden, CodeIsTheSameEachTime) {
   int kernels = 0;
-  for (cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::avx2}) {
-    const Traits traits{"cpu", isa};
+  const Traits kTraits[] = {{"cpu", cpu::Isa::avx512},
+                            {"cpu", cpu::Isa::avx512, {.vnni = true}},
+                            {"cpu", cpu::Isa::avx2}};
+  for (const Traits& traits : kTraits) {
     const Backend& backend = *find_device("cpu").backend;
     for (const std::string& sample : all_samples()) {
       const Problem problem = parse_problem(sample);

@@ -14,14 +14,21 @@ void convert(driver::TensorSpec& tensor, fuseplanDataType_t type, bool channels_
   if (is_packed(tensor)) tensor.strides = driver::packed_strides(tensor.lens, channels_last);
 }
 
+// An output of another kind than the input's is the point of a problem, and stays.
+fuseplanDataType_t output_type(const ProblemSpec& problem, fuseplanDataType_t type) {
+  return driver::is_integer(problem.output.type) == driver::is_integer(type) ? type
+                                                                             : problem.output.type;
+}
+
 }  // namespace
 
 ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channels_last) {
   convert(problem.input, type, channels_last);
-  if (problem.output.rank() > 0) convert(problem.output, type, channels_last);
+  if (problem.output.rank() > 0) convert(problem.output, output_type(problem, type), channels_last);
   for (driver::OpSpec& op : problem.ops) {
-    const bool data = op.kind == driver::OpKind::conv || op.kind == driver::OpKind::add;
-    if (data) convert(op.tensor, type, channels_last);
+    if (op.kind == driver::OpKind::conv)
+      convert(op.tensor, driver::is_integer(type) ? fuseplanInt8 : type, channels_last);
+    if (op.kind == driver::OpKind::add) convert(op.tensor, type, channels_last);
     if (op.kind == driver::OpKind::norm) convert(op.tensor, op.tensor.type, channels_last);
   }
   return problem;

@@ -19,6 +19,7 @@ using driver::ProblemSpec;
 inline const std::vector<std::string> kLevels = {"avx512", "avx2", "portable"};
 inline const std::vector<fuseplanDataType_t> kTypes = {fuseplanFloat, fuseplanHalf,
                                                        fuseplanBFloat16};
+inline const std::vector<fuseplanDataType_t> kIntegers = {fuseplanInt8, fuseplanUint8};
 
 /// A CPU handle capped at `level`. Kernels stay in memory: what is checked is the generator.
 inline Handle handle_at(const std::string& level) {

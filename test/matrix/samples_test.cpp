@@ -52,10 +52,16 @@ Reach reach_of(std::string_view id) {
       {"cpu_conv1x1", {1, 1}},
       // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_winograd", {2, 3, cpu::host_extensions().fast_bf16 ? 2 : 0}},
+      {"cpu_int8", {2, 2}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;
   return {2, 3};
+}
+
+/// Samples over integers stay what they are.
+const std::vector<fuseplanDataType_t>& types_of(const ProblemSpec& problem) {
+  return driver::is_integer(problem.input.type) ? kIntegers : kTypes;
 }
 
 class Samples : public testing::TestWithParam<Sample> {};
@@ -66,7 +72,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   int run = 0, asked = 0;
   for (const std::string& level : kLevels) {
     const Handle handle = handle_at(level);
-    for (fuseplanDataType_t type : kTypes) {
+    for (fuseplanDataType_t type : types_of(original)) {
       for (bool channels_last : {false, true}) {
         const ProblemSpec problem = converted(original, type, channels_last);
         SCOPED_TRACE(driver::to_text(problem) + " at " + level);

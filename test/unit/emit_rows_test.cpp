@@ -149,8 +149,8 @@ class ExactExpr {
 };
 
 DType any_dtype(Random& random) {
-  constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16};
-  return kTypes[static_cast<std::size_t>(random.between(0, 2))];
+  constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8};
+  return kTypes[static_cast<std::size_t>(random.between(0, 4))];
 }
 
 struct Size {
@@ -299,6 +299,55 @@ TEST_P(EmitStorage, RoundsToNearestEvenAndKeepsNan) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Types, EmitStorage, ::testing::Values(DType::f16, DType::bf16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+class EmitBytes : public ::testing::TestWithParam<DType> {};
+
+TEST_P(EmitBytes, RoundAndSaturate) {
+  const auto type = static_cast<Element>(GetParam());
+  Random random(16);
+  std::vector<float> x = {0.5f, 1.5f, -0.5f, -1.5f, 127.5f, 126.5f, 254.5f, 255.5f, 3e9f, -3e9f};
+  for (int i = 0; i < 50000; ++i) {
+    const float any =
+        std::bit_cast<float>(static_cast<std::uint32_t>(random.between(0, 0xffffffffLL)));
+    if (any == 0 || std::fabs(any) >= 0x1p-126f || std::isnan(any)) x.push_back(any);
+    x.push_back(static_cast<float>(random.between(-1200, 1200)) / 4);
+  }
+  for (const cpu::Isa isa : vector_isas()) {
+    cpu::RowsSpec spec{
+        .isa = isa, .body = {}, .input = DType::f32, .output = GetParam(), .elements = {}};
+    spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
+    std::vector<std::uint8_t> out(x.size());
+    RowsKernel kernel(spec);
+    kernel({.input = x.data(),
+            .output = out.data(),
+            .rows = 1,
+            .lanes = static_cast<std::int64_t>(x.size())});
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(out[i], encode(type, static_cast<double>(x[i]))) << name_of(isa) << " " << x[i];
+  }
+}
+
+// Sums of integers are rows of i32.
+TEST_P(EmitBytes, FromIntegers) {
+  Random random(17);
+  std::vector<std::int32_t> x;
+  for (int i = 0; i < 1003; ++i) x.push_back(static_cast<std::int32_t>(random.between(-300, 300)));
+  for (const cpu::Isa isa : vector_isas()) {
+    cpu::RowsSpec spec{
+        .isa = isa, .body = {}, .input = DType::i32, .output = GetParam(), .elements = {}};
+    spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
+    std::vector<std::uint8_t> out(x.size());
+    RowsKernel kernel(spec);
+    kernel({.input = x.data(),
+            .output = out.data(),
+            .rows = 1,
+            .lanes = static_cast<std::int64_t>(x.size())});
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(out[i], encode(static_cast<Element>(GetParam()), x[i])) << name_of(isa) << x[i];
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Types, EmitBytes, ::testing::Values(DType::i8, DType::u8),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

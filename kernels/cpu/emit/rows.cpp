@@ -116,7 +116,7 @@ class RowsEmitter {
     c.lea(count, c.ptr[leaves_.output_pointer() + RowsLeaves::lane() * element]);
     c.neg(count);
     c.and_(count, c.lanes() * element - 1);
-    c.shr(count, element == 4 ? 2 : 1);
+    if (element > 1) c.shr(count, element == 4 ? 2 : 1);
     c.cmp(count, c.stack_word(lanes_));
     c.cmova(count, c.stack_word(lanes_));
     c.test(count, count);

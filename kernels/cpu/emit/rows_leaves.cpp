@@ -143,7 +143,7 @@ void RowsLeaves::fill(const Kept& kept) {
     default: {
       const Stream& stream = streams_[stream_of(kept.leaf.leaf, kept.leaf.index)];
       const Xbyak::Reg64 from = pointer(stream);
-      storage_.broadcast(d, stream.dtype == DType::f32 ? ptr[from] : word[from], stream.dtype);
+      storage_.broadcast(d, storage_.element(from, stream.dtype), stream.dtype);
     }
   }
   if (!kept.reg) code_.vmovups(code_.slot(kept.slot), d);
@@ -162,7 +162,7 @@ void RowsLeaves::blend_next_row() {
     if (row != rax) code_.mov(rax, row);
     code_.add(rax, code_.stack_word(stream.words + 1));
     Temp next(code_);
-    storage_.broadcast(next, stream.dtype == DType::f32 ? ptr[rax] : word[rax], stream.dtype);
+    storage_.broadcast(next, storage_.element(rax, stream.dtype), stream.dtype);
     if (kept.reg) {
       storage_.replace_rest(*kept.reg, next);
     } else {

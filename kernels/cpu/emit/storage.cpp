@@ -11,26 +11,47 @@ constexpr int kNearestEven = 0;
 }  // namespace
 
 void Storage::load(const Vec& d, const Xbyak::Address& from, DType dtype) {
+  const Vec whole = code_.vec(d.getIdx());  // without d's mask
   switch (dtype) {
     case DType::f32:
       return code_.vmovups(d, from);
     case DType::f16:
       return code_.vcvtph2ps(d, from);
+    case DType::i32:
+      return code_.vcvtdq2ps(d, from);
+    case DType::i8:
+      code_.vpmovsxbd(d, from);
+      return code_.vcvtdq2ps(whole, whole);
+    case DType::u8:
+      code_.vpmovzxbd(d, from);
+      return code_.vcvtdq2ps(whole, whole);
     default: {
-      const Vec whole = code_.vec(d.getIdx());  // without d's mask
       code_.vpmovzxwd(d, from);
       return code_.vpslld(whole, whole, 16);
     }
   }
 }
 
+Xbyak::Address Storage::element(const Xbyak::RegExp& at, DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return code_.byte[at];
+    case 2:
+      return code_.word[at];
+    default:
+      return code_.ptr[at];
+  }
+}
+
 void Storage::broadcast(const Vec& d, const Xbyak::Address& from, DType dtype) {
   if (dtype == DType::f32) return code_.vbroadcastss(d, from);
   const Xbyak::Xmm low(d.getIdx());
-  code_.movzx(scratch_.value.cvt32(), from);
-  if (dtype == DType::bf16) code_.shl(scratch_.value.cvt32(), 16);
-  code_.vmovd(low, scratch_.value.cvt32());
+  const Xbyak::Reg32 value = scratch_.value.cvt32();
+  dtype == DType::i8 ? code_.movsx(value, from) : code_.movzx(value, from);
+  if (dtype == DType::bf16) code_.shl(value, 16);
+  code_.vmovd(low, value);
   if (dtype == DType::f16) code_.vcvtph2ps(low, low);
+  if (is_byte(dtype)) code_.vcvtdq2ps(low, low);
   code_.vbroadcastss(d, low);
 }
 
@@ -70,7 +91,41 @@ Vec Storage::packed(const Vec& v, DType dtype) {
   return half;
 }
 
+/// v as integers that saturate where the type ends. A conversion that overflows, and that of NaN,
+/// gives the lowest integer of 32 bits: on AVX-512 the narrowing that follows makes the best of it.
+void Storage::to_whole(const Vec& v, DType dtype) {
+  const bool is_signed = dtype == DType::i8;
+  const float low = is_signed ? -128.0f : 0.0f, high = is_signed ? 127.0f : 255.0f;
+  const bool narrowing_saturates = code_.is_avx512();
+  // Both instructions return their second operand for NaN.
+  if (!is_signed || !narrowing_saturates) code_.vmaxps(v, v, code_.constant(low));
+  if (is_signed || !narrowing_saturates) {
+    Temp bound(code_);
+    code_.load(bound, high);
+    code_.vminps(v, bound, v);
+  }
+  code_.vcvtps2dq(v, v);
+}
+
+/// The lowest bytes of `v`'s register, made of its lanes; for AVX2.
+Vec Storage::packed_bytes(const Vec& v, DType dtype) {
+  const Xbyak::Ymm whole(v.getIdx());
+  const Xbyak::Xmm low(v.getIdx());
+  to_whole(v, dtype);
+  code_.vpackssdw(whole, whole, whole);
+  code_.vpermq(whole, whole, 0x08);
+  dtype == DType::i8 ? code_.vpacksswb(low, low, low) : code_.vpackuswb(low, low, low);
+  return low;
+}
+
+void Storage::store_bytes(const Xbyak::Address& to, const Vec& v, DType dtype) {
+  if (!code_.is_avx512()) return code_.vmovq(to, Xbyak::Xmm(packed_bytes(v, dtype).getIdx()));
+  to_whole(v, dtype);
+  dtype == DType::i8 ? code_.vpmovsdb(to, v) : code_.vpmovusdb(to, v);
+}
+
 void Storage::store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming) {
+  if (is_byte(dtype)) return store_bytes(to, v, dtype);
   if (dtype == DType::f32) return streaming ? code_.vmovntps(to, v) : code_.vmovups(to, v);
   const Vec half = packed(v, dtype);
   return streaming ? code_.vmovntps(to, half) : code_.vmovups(to, half);
@@ -93,37 +148,45 @@ void Storage::begin_partial(const Xbyak::Reg64& count) {
   code_.vmovups(code_.slot(mask_slot_), mask);
 }
 
-/// Copies `count` 16-bit elements between a stack slot and memory, one at a time.
-void Storage::copy_halves(const Xbyak::Address& slot, const Xbyak::Address& memory,
-                          bool to_memory) {
+/// Copies `count` elements of 8 or 16 bits between a stack slot and memory, one at a time.
+void Storage::copy_elements(const Xbyak::Address& slot, const Xbyak::Address& memory, DType dtype,
+                            bool to_memory) {
   Xbyak::Label next;
   const auto& [address, value, index] = scratch_;
+  const int size = static_cast<int>(size_of(dtype));
   code_.lea(address, memory);
-  const auto in_slot = code_.word[slot.getRegExp() + index * 2 - 2];
-  const auto in_memory = code_.word[address + index * 2 - 2];
+  const auto in_slot = element(slot.getRegExp() + index * size - size, dtype);
+  const auto in_memory = element(address + index * size - size, dtype);
   code_.mov(index, count_);
   code_.L(next);
   code_.movzx(value.cvt32(), to_memory ? in_slot : in_memory);
-  code_.mov(to_memory ? in_memory : in_slot, value.cvt16());
+  if (size == 1) {
+    code_.mov(to_memory ? in_memory : in_slot, value.cvt8());
+  } else {
+    code_.mov(to_memory ? in_memory : in_slot, value.cvt16());
+  }
   code_.dec(index);
   code_.jnz(next);
 }
 
 void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype) {
   if (code_.is_avx512()) return load(d | kTail | code_.T_z, from, dtype);
-  if (dtype == DType::f32) {
+  if (size_of(dtype) == 4) {
     code_.vmovups(d, code_.slot(mask_slot_));
-    return code_.vmaskmovps(d, d, from);
+    code_.vmaskmovps(d, d, from);
+    if (dtype == DType::i32) code_.vcvtdq2ps(d, d);
+    return;
   }
   const Xbyak::Xmm low(d.getIdx());
   code_.vxorps(low, low, low);
   code_.vmovups(code_.slot(half_slot_), d);
-  copy_halves(code_.slot(half_slot_), from, false);
+  copy_elements(code_.slot(half_slot_), from, dtype, false);
   load(d, code_.slot(half_slot_), dtype);
 }
 
 void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype) {
   if (code_.is_avx512()) {
+    if (is_byte(dtype)) return store_bytes(to | kTail, v, dtype);
     if (dtype == DType::f32) return code_.vmovups(to | kTail, v);
     const Vec half = packed(v, dtype);
     return code_.vmovdqu16(to | kTail, half);
@@ -133,8 +196,9 @@ void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype)
     code_.vmovups(mask, code_.slot(mask_slot_));
     return code_.vmaskmovps(to, mask, v);
   }
-  code_.vmovups(code_.slot(half_slot_), packed(v, dtype));
-  copy_halves(code_.slot(half_slot_), to, true);
+  const Vec narrow = is_byte(dtype) ? packed_bytes(v, dtype) : packed(v, dtype);
+  code_.vmovups(code_.slot(half_slot_), narrow);
+  copy_elements(code_.slot(half_slot_), to, dtype, true);
 }
 
 void Storage::replace_rest(const Vec& d, const Vec& rest) {

@@ -8,7 +8,8 @@ namespace fuseplan::cpu {
 
 /// Moves vectors of lanes between memory and f32 registers. Whole vectors, or the first `count`
 /// lanes of one: then nothing outside them is read or written, and the other lanes read as zero.
-/// Rounds to nearest even and keeps NaN, as base/half.hpp does.
+/// Rounds to nearest even and keeps NaN, as base/half.hpp does; 8-bit integers saturate, as in
+/// base/saturate.hpp. i32 can be loaded only.
 class Storage {
  public:
   /// Registers that partial transfers may clobber on AVX2, besides the flags.
@@ -21,7 +22,9 @@ class Storage {
 
   void load(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
-  /// d = the one element at `from` in every lane.
+  /// Memory at `at` as wide as one element.
+  Xbyak::Address element(const Xbyak::RegExp& at, DType dtype);
+  /// d = the one element at `from`, as element() gives it, in every lane.
   void broadcast(const Vec& d, const Xbyak::Address& from, DType dtype);
 
   /// Starts a partial vector of `count` lanes (fewer than a whole vector, at least one), which
@@ -39,7 +42,11 @@ class Storage {
  private:
   Vec packed(const Vec& v, DType dtype);
   void to_bf16(const Vec& v);
-  void copy_halves(const Xbyak::Address& slot, const Xbyak::Address& memory, bool to_memory);
+  void to_whole(const Vec& v, DType dtype);
+  Vec packed_bytes(const Vec& v, DType dtype);
+  void store_bytes(const Xbyak::Address& to, const Vec& v, DType dtype);
+  void copy_elements(const Xbyak::Address& slot, const Xbyak::Address& memory, DType dtype,
+                     bool to_memory);
 
   VectorCode& code_;
   Scratch scratch_;

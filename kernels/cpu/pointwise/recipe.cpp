@@ -69,10 +69,6 @@ class PointwiseRecipe final : public Recipe {
   bool streams_;
 };
 
-bool is_stored(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
 }  // namespace
 
 std::optional<std::string> pointwise_refusal(const Problem& problem, const SplitChain& chain,
@@ -80,7 +76,7 @@ std::optional<std::string> pointwise_refusal(const Problem& problem, const Split
   if (isa == Isa::portable) return "pointwise vector code needs avx2 or avx512";
   if (problem.conv() != nullptr) return "the plan has a convolution";
   for (const DType dtype : {problem.input().dtype, problem.output().dtype})
-    if (!is_stored(dtype)) return fmt::format("{} is not one of f32, f16 and bf16", name_of(dtype));
+    if (!is_storage(dtype)) return fmt::format("{} is nothing that vectors hold", name_of(dtype));
   std::string reason;
   if (!plan_walk(problem, chain, &reason)) return reason;
   return std::nullopt;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/int8/launch.hpp"
+
+#include <algorithm>
+
+#include "base/memory.hpp"
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/int8/pack_weights.hpp"
+#include "kernels/cpu/int8/stage.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using TileKernel = void (*)(ByteTileCall*);
+using RowsKernel = void (*)(const RowsCall*);
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kStripPixels = 64;  // whose sums wait in the first-level cache
+
+/// What all threads of one launch share.
+struct Launch {
+  const BytePlan& plan;
+  std::span<const TileKernel> tiles;
+  RowsKernel rows;
+  const Arguments& arguments;
+  ChainFrame frame;
+};
+
+/// Neighbouring pixels, by their first.
+struct Pixels {
+  std::int64_t row, column, count;
+};
+
+/// One thread's walk through its units, with its own scratch.
+class Walk {
+ public:
+  explicit Walk(const Launch& launch)
+      : launch_(launch),
+        plan_(launch.plan),
+        conv_(plan_.shape.conv),
+        moves_(byte_moves_for(plan_.is_signed(), plan_.dot.kind)),
+        turns_(moves_for(DType::f32, plan_.isa)) {
+    const auto floats = [&](std::int64_t pixels) {
+      return scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.tile_lanes));
+    };
+    if (plan_.staged) stage_ = scratch_.take_array<std::byte>(stage_bytes(plan_));
+    // Turning reads and writes whole squares.
+    if (!plan_.finished) sums_ = floats(kStripPixels + turns_.lanes);
+    if (!plan_.finished && !plan_.shape.lanes_are_channels) turned_ = floats(kStripPixels);
+    elements_.resize(plan_.shape.elements.size());
+    for (const DirectShape::Element& element : plan_.shape.elements)
+      element_steps_.push_back(row_step(element.view) *
+                               static_cast<std::int64_t>(size_of(element.dtype)));
+  }
+
+  void run(const ByteWindow& window, std::int64_t channel_tile) {
+    if (!(window == window_)) {
+      window_ = window;
+      if (plan_.staged) stage_window(plan_, moves_, launch_.arguments.input, window, stage_);
+    }
+    channel_tile_ = channel_tile;
+    width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
+    const std::int64_t within = channel_tile * plan_.tile_lanes;
+    channel_ = window.group * conv_.group_outputs + within;
+    channels_ = std::min(width_, conv_.group_outputs - within);
+    call_.weights = static_cast<const std::byte*>(launch_.arguments.weights) +
+                    window.group * plan_.weight_offset(plan_.tiles_of_channels) +
+                    plan_.weight_offset(channel_tile);
+    call_.elements = elements_.data();
+    call_.uniforms = launch_.frame.uniforms;
+    if (launch_.frame.channels != nullptr) call_.channels = launch_.frame.channels + channel_;
+    call_.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
+    if (plan_.finished) return run_finished();
+    for (std::int64_t row = window.row; row < window.row + window.rows; row += plan_.tile_rows)
+      plan_.tile_rows == 1 ? run_row(row) : run_band(row);
+  }
+
+ private:
+  std::int64_t row_step(const View& view) const {
+    return view.stride[plan_.shape.lanes_are_channels ? 4 : 1];
+  }
+
+  // Tiles of one size and neighbourhood in one call.
+  void run_finished() {
+    const std::int64_t width = conv_.output.len[4], end = window_.row + window_.rows;
+    if (plan_.tile_rows > 1) {
+      const std::int64_t bands = window_.rows / plan_.tile_rows;
+      const std::int64_t rest = window_.row + bands * plan_.tile_rows;
+      if (bands > 0) run_tiles({window_.row, 0, plan_.tile_rows * width}, bands);
+      if (rest < end) run_tiles({rest, 0, (end - rest) * width}, 1);
+      return;
+    }
+    const auto& tiles = plan_.row_tiles;
+    for (std::int64_t row = window_.row; row < end; ++row)
+      for (std::size_t t = window_.first_tile, next = t; t < window_.last_tile; t = next) {
+        while (next < window_.last_tile && tiles[next].pixels == tiles[t].pixels) ++next;
+        run_tiles({row, tiles[t].column, tiles[t].pixels}, static_cast<std::int64_t>(next - t));
+      }
+  }
+
+  void run_tiles(const Pixels& first, std::int64_t count) {
+    point_at(first);
+    call_.result = output_;
+    run_tile(first, count);
+  }
+
+  void run_row(std::int64_t row) {
+    Pixels strip{row, window_.column, 0};
+    for (std::size_t t = window_.first_tile; t < window_.last_tile; ++t) {
+      const ByteRowTile& tile = plan_.row_tiles[t];
+      if (strip.count + tile.pixels > kStripPixels) {
+        finish(strip, sums_);
+        strip = {row, tile.column, 0};
+      }
+      call_.result = sums_ + strip.count * width_;
+      run_tile({row, tile.column, tile.pixels}, 1);
+      strip.count += tile.pixels;
+    }
+    finish(strip, sums_);
+  }
+
+  void run_band(std::int64_t row) {
+    const std::int64_t width = conv_.output.len[4];
+    const std::int64_t rows = std::min<std::int64_t>(plan_.tile_rows, conv_.output.len[3] - row);
+    call_.result = sums_;
+    run_tile({row, 0, rows * width}, 1);
+    for (std::int64_t r = 0; r < rows; ++r) finish({row + r, 0, width}, sums_ + r * width * width_);
+  }
+
+  void run_tile(const Pixels& first, std::int64_t count) {
+    call_.input = input_at(first.row, first.column);
+    call_.tiles = count;
+    launch_.tiles[plan_.kernel_of(first.count, channel_tile_)](&call_);
+  }
+
+  const void* input_at(std::int64_t row, std::int64_t column) const {
+    const PixelSteps& steps = plan_.variants.front().input;
+    if (plan_.staged)
+      return stage_ + (row - window_.row) * steps.row + (column - window_.column) * steps.column;
+    const auto& stride = conv_.input.stride;
+    return static_cast<const std::byte*>(launch_.arguments.input) + window_.image * stride[0] +
+           window_.group * conv_.group_inputs * stride[1] +
+           window_.plane * conv_.stride[0] * stride[2] + row * steps.row + column * steps.column;
+  }
+
+  /// Sets output_ and elements_ to where the first of the pixels lies.
+  void point_at(const Pixels& pixels) {
+    const auto offset = [&](const View& view, DType dtype) {
+      return (window_.image * view.stride[0] + channel_ * view.stride[1] +
+              window_.plane * view.stride[2] + pixels.row * view.stride[3] +
+              pixels.column * view.stride[4]) *
+             static_cast<std::int64_t>(size_of(dtype));
+    };
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      elements_[i] = static_cast<const std::byte*>(launch_.arguments.elements[i]) +
+                     offset(plan_.shape.elements[i].view, plan_.shape.elements[i].dtype);
+    output_ = static_cast<std::byte*>(launch_.arguments.output) +
+              offset(conv_.output, plan_.shape.output);
+  }
+
+  // Applies the chain to sums that the tiles have left, and stores.
+  void finish(const Pixels& pixels, const float* sums) {
+    point_at(pixels);
+    RowsCall call;
+    call.output = output_;
+    call.output_step =
+        row_step(conv_.output) * static_cast<std::int64_t>(size_of(plan_.shape.output));
+    call.elements = elements_.data();
+    call.element_steps = element_steps_.data();
+    call.uniforms = call_.uniforms;
+    call.channels = call_.channels;
+    call.channel_stride_bytes = call_.channel_stride_bytes;
+    if (plan_.shape.lanes_are_channels) {
+      call.input = sums;
+      call.input_step = width_ * kFloat;
+      call.rows = pixels.count;
+      call.lanes = channels_;
+    } else {
+      turns_.turn(sums, width_, pixels.count, width_, turned_, kStripPixels);
+      call.input = turned_;
+      call.input_step = kStripPixels * kFloat;
+      call.channel_step = kFloat;
+      call.rows = channels_;
+      call.lanes = pixels.count;
+    }
+    launch_.rows(&call);
+  }
+
+  const Launch& launch_;
+  const BytePlan& plan_;
+  const ConvGeometry& conv_;
+  ByteMoves moves_;
+  Moves turns_;
+  Scratch scratch_;
+  std::byte* stage_ = nullptr;
+  float *sums_ = nullptr, *turned_ = nullptr;  // sums are i32, moved as floats
+  std::byte* output_ = nullptr;
+  SmallVector<const void*, 4> elements_;
+  SmallVector<std::int64_t, 4> element_steps_;
+  ByteWindow window_;
+  ByteTileCall call_;
+  std::int64_t channel_tile_ = 0, channel_ = 0, channels_ = 0;
+  std::int64_t width_ = 0;  ///< lanes of the present tile of channels
+};
+
+class ByteProgram final : public Program {
+ public:
+  ByteProgram(const BytePlan& plan, const SplitChain& chain, std::span<const void* const> entries)
+      : plan_(plan), runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
+    const std::size_t tiles = plan.specs().size();
+    for (std::size_t i = 0; i < tiles; ++i)
+      tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
+    if (!plan.finished) rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[tiles]));
+  }
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    const Launch launch{plan_, tiles_, rows_, arguments, runner_.prepare(arguments, scratch)};
+    const ByteSchedule schedule(plan_, arguments.parallel.threads());
+    arguments.parallel(schedule.parts(), [&](int part) {
+      Walk walk(launch);
+      const Range units = split(schedule.units(), schedule.parts(), part);
+      for (long unit = units.first; unit < units.last; ++unit)
+        walk.run(schedule.window(unit), schedule.channel_tile(unit));
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return packed_byte_weights_size(plan_); }
+  std::string weight_format() const override { return packed_byte_weights_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    pack_byte_weights(plan_, static_cast<const std::int8_t*>(raw),
+                      static_cast<std::byte*>(prepared), parallel);
+  }
+
+ private:
+  static const void* prologue(const BytePlan& plan, std::span<const void* const> entries) {
+    const std::size_t before = plan.specs().size() + (plan.finished ? 0 : 1);
+    return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  BytePlan plan_;
+  std::vector<TileKernel> tiles_;
+  RowsKernel rows_ = nullptr;
+  ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> byte_program(const BytePlan& plan, const SplitChain& chain,
+                                      std::span<const void* const> entries) {
+  return std::make_unique<ByteProgram>(plan, chain, entries);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/int8/plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/int8/finish.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// An axis with one tap is copied without the columns or rows its stride skips.
+std::int64_t staged_step(const ConvGeometry& conv, std::size_t axis) {
+  return conv.filter[axis] == 1 ? 1 : conv.stride[axis];
+}
+
+std::int64_t staged_length(const ConvGeometry& conv, std::size_t axis, std::int64_t outputs) {
+  return (outputs - 1) * staged_step(conv, axis) + (conv.filter[axis] - 1) * conv.dilation[axis] +
+         1;
+}
+
+// Taps of a row lie side by side, so that their channels make one run.
+bool is_dense(const ConvGeometry& conv) { return conv.filter[2] == 1 || conv.dilation[2] == 1; }
+
+/// Unsigned bytes with contiguous channels and nothing around them are read where they lie.
+bool needs_stage(const BytePlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  if (plan.dot.kind != DotKind::quads || plan.is_signed()) return true;
+  if (conv.input.stride[1] != 1 || conv.group_inputs % plan.dot.depth() != 0) return true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t last = (conv.output.len[axis + 2] - 1) * conv.stride[axis];
+    if (conv.filter[axis] != 1 || conv.pad_lo[axis] != 0 || last >= conv.input.len[axis + 2])
+      return true;
+  }
+  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 64;
+  return conv.input.stride[3] * conv.stride[1] > kReach ||
+         conv.input.stride[4] * conv.stride[2] > kReach;
+}
+
+ByteStage stage_of(const BytePlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  ByteStage stage;
+  stage.planes = staged_length(conv, 0, 1);
+  stage.rows = staged_length(conv, 1, plan.block_rows);
+  stage.columns = staged_length(conv, 2, plan.block_columns);
+  // Pixels whose distance divides 4 KB compete for the sets of the first-level cache.
+  const bool conflicts = conv.group_inputs * plan.dot.element() % 512 == 0;
+  stage.column_step = conv.group_inputs;
+  if (conflicts && conv.filter[2] == 1) stage.column_step += 64 / plan.dot.element();
+  stage.row_step = stage.columns * stage.column_step;
+  stage.plane_step = stage.rows * stage.row_step;
+  return stage;
+}
+
+ByteReduction reduction_of(const BytePlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const std::int64_t element = plan.dot.element();
+  const std::int64_t channels = conv.group_inputs;
+  const bool dense = is_dense(conv);
+  ByteReduction reduction;
+  reduction.planes = conv.filter[0];
+  reduction.rows = conv.filter[1];
+  reduction.runs = dense ? 1 : conv.filter[2];
+  reduction.lanes = ceil_div(dense ? conv.filter[2] * channels : channels, plan.dot.depth());
+  reduction.plane_step = conv.dilation[0] * plan.stage.plane_step * element;
+  reduction.row_step = conv.dilation[1] * plan.stage.row_step * element;
+  reduction.run_step = conv.dilation[2] * plan.stage.column_step * element;
+  return reduction;
+}
+
+PixelSteps input_steps(const BytePlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  if (!plan.staged)
+    return {conv.stride[1] * conv.input.stride[3], conv.stride[2] * conv.input.stride[4]};
+  return {staged_step(conv, 1) * plan.stage.row_step * plan.dot.element(),
+          staged_step(conv, 2) * plan.stage.column_step * plan.dot.element()};
+}
+
+PixelSteps steps_of(const View& view, DType dtype) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  return {view.stride[3] * bytes, view.stride[4] * bytes};
+}
+
+void cut_channels(BytePlan& plan) {
+  const std::int64_t channels = plan.shape.conv.group_outputs, lanes = plan.lanes();
+  const std::int64_t vectors = ceil_div(channels, lanes);
+  plan.tile_lanes = plan.config.vectors * lanes;
+  plan.tiles_of_channels = ceil_div(vectors, plan.config.vectors);
+  plan.tail_vectors =
+      static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.config.vectors);
+  plan.tail_lanes = static_cast<int>(channels - (vectors - 1) * lanes);
+}
+
+// A row's tiles differ by one pixel at most, the longer ones first.
+void cut_row(BytePlan& plan) {
+  const std::int64_t width = plan.shape.conv.output.len[4];
+  const std::int64_t count = ceil_div(width, plan.config.pixels);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t from = ceil_div(width * i, count), to = ceil_div(width * (i + 1), count);
+    plan.row_tiles.push_back({from, static_cast<int>(to - from)});
+  }
+}
+
+void cut_blocks(BytePlan& plan) {
+  const View& output = plan.shape.conv.output;
+  const std::int64_t width = output.len[4], height = output.len[3];
+  plan.tile_rows =
+      static_cast<int>(std::clamp<std::int64_t>(plan.config.pixels / width, 1, height));
+  plan.block_bands = std::clamp<std::int64_t>(plan.config.block / (width * plan.tile_rows), 1,
+                                              ceil_div(height, plan.tile_rows));
+  plan.block_rows = std::min(plan.block_bands * plan.tile_rows, height);
+  plan.block_tiles = plan.row_tiles.size();
+  plan.block_columns = width;
+  if (width <= plan.config.block) return;
+  const auto tiles = static_cast<std::int64_t>(plan.row_tiles.size());
+  const std::int64_t blocks = std::min(ceil_div(width, plan.config.block), tiles);
+  plan.block_tiles = static_cast<std::size_t>(ceil_div(tiles, blocks));
+  // The first tiles are the longest.
+  const ByteRowTile& last = plan.row_tiles[plan.block_tiles - 1];
+  plan.block_columns = last.column + last.pixels;
+}
+
+void add_variants(BytePlan& plan) {
+  ByteTileSpec spec;
+  spec.isa = plan.isa;
+  spec.dot = plan.dot;
+  spec.vectors = plan.config.vectors;
+  spec.last_lanes = plan.lanes();
+  spec.input = input_steps(plan);
+  spec.reduction = plan.reduction;
+  spec.finished = plan.finished;
+  if (plan.finished) {
+    spec.output = steps_of(plan.shape.conv.output, plan.shape.output);
+    for (const DirectShape::Element& element : plan.shape.elements)
+      spec.elements.push_back(steps_of(element.view, element.dtype));
+  }
+  const auto add = [&](int pixels, int width) {
+    spec.pixels = pixels;
+    spec.width = width;
+    if (std::ranges::find(plan.variants, spec) == plan.variants.end())
+      plan.variants.push_back(spec);
+  };
+  if (plan.tile_rows == 1) {
+    for (const ByteRowTile& tile : plan.row_tiles) add(tile.pixels, tile.pixels);
+    return;
+  }
+  const auto width = static_cast<int>(plan.shape.conv.output.len[4]);
+  const auto rest = static_cast<int>(plan.shape.conv.output.len[3] % plan.tile_rows);
+  add(plan.tile_rows * width, width);
+  if (rest > 0) add(rest * width, width);
+}
+
+// A tile's outputs and operands are displacements of 32 bits.
+bool outputs_reach(const DirectShape& shape, int pixels) {
+  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 64;
+  const auto reaches = [&](const View& view) {
+    return std::max(view.stride[3], view.stride[4]) < kReach / pixels;
+  };
+  return reaches(shape.conv.output) &&
+         std::ranges::all_of(shape.elements, reaches, &DirectShape::Element::view);
+}
+
+}  // namespace
+
+std::vector<ByteTileSpec> BytePlan::specs() const {
+  std::vector<ByteTileSpec> all;
+  if (tiles_of_channels > 1 || is_full_tail()) all = variants;
+  if (is_full_tail()) return all;
+  for (ByteTileSpec spec : variants) {
+    spec.vectors = tail_vectors;
+    if (finished) spec.last_lanes = tail_lanes;
+    all.push_back(spec);
+  }
+  return all;
+}
+
+bool BytePlan::is_full_tail() const {
+  return tail_vectors == config.vectors && (!finished || tail_lanes == lanes());
+}
+
+std::size_t BytePlan::kernel_of(std::int64_t pixels, std::int64_t channel_tile) const {
+  const auto found = std::ranges::find(variants, pixels, &ByteTileSpec::pixels);
+  const bool second =
+      tiles_of_channels > 1 && channel_tile + 1 == tiles_of_channels && !is_full_tail();
+  return static_cast<std::size_t>(found - variants.begin()) + (second ? variants.size() : 0);
+}
+
+int BytePlan::vectors_of(std::int64_t channel_tile) const {
+  return channel_tile + 1 == tiles_of_channels ? tail_vectors : config.vectors;
+}
+
+std::int64_t BytePlan::weight_offset(std::int64_t channel_tile) const {
+  const std::int64_t vectors = channel_tile < tiles_of_channels
+                                   ? channel_tile * config.vectors
+                                   : (tiles_of_channels - 1) * config.vectors + tail_vectors;
+  return vectors * lanes() * 4 * (1 + reduction.total());
+}
+
+BytePlan byte_plan(const DirectShape& shape, const SplitChain& chain, Isa isa, DotKind dot,
+                   const ByteConfig& config) {
+  BytePlan plan;
+  plan.isa = isa;
+  plan.dot.kind = dot;
+  plan.config = config;
+  plan.shape = shape;
+  plan.finished = can_finish(shape, chain, isa) && outputs_reach(shape, config.pixels);
+  cut_channels(plan);
+  cut_row(plan);
+  cut_blocks(plan);
+  plan.staged = needs_stage(plan);
+  plan.stage = stage_of(plan);
+  plan.reduction = reduction_of(plan);
+  add_variants(plan);
+  return plan;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/int8/schedule.hpp"
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+ByteSchedule::ByteSchedule(const BytePlan& plan, int threads) : plan_(plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
+  column_windows_ = ceil_div(static_cast<std::int64_t>(plan.row_tiles.size()),
+                             static_cast<std::int64_t>(plan.block_tiles));
+  std::int64_t bands = plan.block_bands;
+  cut_rows(bands);
+  // Waking a thread costs some microseconds, in which one of them does millions of multiply-adds.
+  constexpr double kFlopsPerPart = 8e6;
+  parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
+  // A few units per part, or they cannot be dealt evenly.
+  constexpr std::int64_t kUnitsPerPart = 4;
+  while (parts_ > 1 && bands > 1 && units() < kUnitsPerPart * parts_) {
+    bands = ceil_div(bands, 2);
+    cut_rows(bands);
+  }
+}
+
+void ByteSchedule::cut_rows(std::int64_t bands) {
+  const std::int64_t all = ceil_div(plan_.shape.conv.output.len[3], plan_.tile_rows);
+  rows_ = ceil_div(all, ceil_div(all, bands)) * plan_.tile_rows;
+  row_windows_ = ceil_div(plan_.shape.conv.output.len[3], rows_);
+}
+
+ByteWindow ByteSchedule::window(std::int64_t unit) const {
+  std::int64_t index = unit / plan_.tiles_of_channels;
+  const auto take = [&](std::int64_t count) {
+    const std::int64_t at = index % count;
+    index /= count;
+    return at;
+  };
+  const ConvGeometry& conv = plan_.shape.conv;
+  ByteWindow window;
+  window.first_tile = static_cast<std::size_t>(take(column_windows_)) * plan_.block_tiles;
+  window.last_tile = std::min(window.first_tile + plan_.block_tiles, plan_.row_tiles.size());
+  const ByteRowTile& last = plan_.row_tiles[window.last_tile - 1];
+  window.column = plan_.row_tiles[window.first_tile].column;
+  window.columns = last.column + last.pixels - window.column;
+  window.row = take(row_windows_) * rows_;
+  window.rows = std::min(rows_, conv.output.len[3] - window.row);
+  window.plane = take(conv.output.len[2]);
+  window.group = take(conv.groups);
+  window.image = index;
+  return window;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/int8/stage.hpp"
+
+#include <algorithm>
+
+namespace fuseplan::cpu {
+namespace {
+
+/// Entry i of a staged axis is input index first + i * step; [begin, end) lie inside the image.
+struct Axis {
+  std::int64_t first, step, begin, end, length;
+  std::int64_t index(std::int64_t i) const { return first + i * step; }
+};
+
+Axis axis_of(const ConvGeometry& conv, std::size_t axis, std::int64_t output,
+             std::int64_t outputs) {
+  const bool one_tap = conv.filter[axis] == 1;
+  const std::int64_t step = one_tap ? conv.stride[axis] : 1;
+  const std::int64_t length = one_tap ? outputs
+                                      : (outputs - 1) * conv.stride[axis] +
+                                            (conv.filter[axis] - 1) * conv.dilation[axis] + 1;
+  const std::int64_t first = output * conv.stride[axis] - conv.pad_lo[axis];
+  const std::int64_t size = conv.input.len[axis + 2];
+  const std::int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
+  const std::int64_t past = first < size ? (size - first + step - 1) / step : 0;
+  const std::int64_t end = std::min(length, past);
+  return {first, step, std::min(begin, end), end, length};
+}
+
+}  // namespace
+
+std::size_t stage_bytes(const BytePlan& plan) {
+  constexpr std::int64_t kLane = 64;
+  return static_cast<std::size_t>(plan.stage.elements() * plan.dot.element() + kLane);
+}
+
+void stage_window(const BytePlan& plan, const ByteMoves& moves, const void* input,
+                  const ByteWindow& window, std::byte* scratch) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const auto& stride = conv.input.stride;
+  const ByteStage& stage = plan.stage;
+  const std::int64_t element = plan.dot.element();
+  const std::uint8_t* image = static_cast<const std::uint8_t*>(input) + window.image * stride[0] +
+                              window.group * conv.group_inputs * stride[1];
+  const Axis planes = axis_of(conv, 0, window.plane, 1);
+  const Axis rows = axis_of(conv, 1, window.row, window.rows);
+  const Axis columns = axis_of(conv, 2, window.column, window.columns);
+  const ByteBlock block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
+                        stride[1]};
+  for (std::int64_t d = 0; d < planes.length; ++d)
+    for (std::int64_t h = 0; h < rows.length; ++h) {
+      std::byte* to = scratch + (d * stage.plane_step + h * stage.row_step) * element;
+      const bool inside = planes.begin <= d && d < planes.end && rows.begin <= h && h < rows.end;
+      const std::int64_t begin = inside ? columns.begin : columns.length;
+      moves.fill(to, begin * stage.column_step);
+      if (!inside) continue;
+      moves.copy(image + planes.index(d) * stride[2] + rows.index(h) * stride[3] +
+                     columns.index(begin) * stride[4],
+                 block, to + begin * stage.column_step * element, stage.column_step);
+      moves.fill(to + columns.end * stage.column_step * element,
+                 (columns.length - columns.end) * stage.column_step);
+    }
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/int8/tile_emitter.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/status.hpp"
+#include "kernels/cpu/emit/vector_code.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+// Multiply-adds written out before the loop over a run starts again.
+constexpr int kUnrolled = 128;
+
+int registers_besides_sums(DotKind dot, int vectors) {
+  return vectors + (dot == DotKind::quads ? 1 : 2);
+}
+
+class ByteTileCode {
+ public:
+  ByteTileCode(const ByteTileSpec& spec, const FinishSpec& finish)
+      : spec_(spec), finish_(finish), code_(spec.isa) {}
+
+  std::vector<std::byte> emit() {
+    Xbyak::Label next;
+    code_.enter();
+    code_.align(32);
+    code_.L(next);
+    code_.mov(kInput, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, input))]);
+    code_.mov(kWeights, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, weights))]);
+    take_registers();
+    start_sums();
+    sum_planes();
+    give_registers();
+    if (spec_.finished) {
+      emit_finish(code_, spec_, finish_, sums_);
+    } else {
+      store_sums();
+    }
+    move_on();
+    code_.jnz(next);
+    code_.leave();
+
+    return code_.finish();
+  }
+
+ private:
+  // By vector and pixel, the order in which they are finished.
+  const Vec& sum(int pixel, int vector) const {
+    return sums_[static_cast<std::size_t>(vector * spec_.pixels + pixel)];
+  }
+
+  Vec take() { return code_.vec(code_.vectors().take()); }
+
+  void take_registers() {
+    for (int i = 0; i < spec_.pixels * spec_.vectors; ++i) sums_.push_back(take());
+    for (int i = 0; i < spec_.vectors; ++i) weights_.push_back(take());
+    if (spec_.dot.kind == DotKind::pairs) product_.push_back(take());
+    constexpr std::size_t kMostInFlight = 4;
+    while (inputs_.size() < kMostInFlight && code_.vectors().free() > 0) inputs_.push_back(take());
+  }
+
+  void give_registers() {
+    for (const auto* list : {&weights_, &product_, &inputs_})
+      for (const Vec& v : *list) code_.vectors().give(v.getIdx());
+  }
+
+  // What the packed weights say every sum starts from.
+  void start_sums() {
+    for (int v = 0; v < spec_.vectors; ++v) {
+      code_.vmovups(sum(0, v), code_.ptr[kWeights + v * code_.bytes()]);
+      for (int p = 1; p < spec_.pixels; ++p) code_.vmovaps(sum(p, v), sum(0, v));
+    }
+    code_.add(kWeights, spec_.vectors * code_.bytes());
+  }
+
+  /// `body`, `count` times, with the input `step` bytes further each time; `advance` is how far the
+  /// body moves it. Returns how far all of it does.
+  template <typename Body>
+  std::int64_t repeat(std::int64_t count, const Xbyak::Reg32& counter, std::int64_t step,
+                      const Body& body) {
+    if (count == 1) return body();
+    Xbyak::Label next;
+    code_.mov(counter, static_cast<std::uint32_t>(count));
+    code_.L(next);
+    move_input(step - body());
+    code_.dec(counter);
+    code_.jnz(next);
+    return count * step;
+  }
+
+  void sum_planes() {
+    const ByteReduction& r = spec_.reduction;
+    repeat(r.planes, r10d, r.plane_step, [&] {
+      return repeat(r.rows, r9d, r.row_step,
+                    [&] { return repeat(r.runs, r8d, r.run_step, [&] { return sum_run(); }); });
+    });
+  }
+
+  std::int64_t sum_run() {
+    const std::int64_t lanes = spec_.reduction.lanes;
+    const std::int64_t unroll = std::max(1, kUnrolled / (spec_.pixels * spec_.vectors));
+    const std::int64_t turns = lanes >= 2 * unroll ? lanes / unroll : 0;
+    if (turns > 0) {
+      Xbyak::Label next;
+      code_.mov(ecx, static_cast<std::uint32_t>(turns));
+      code_.align(32);
+      code_.L(next);
+      sum_lanes(unroll);
+      code_.dec(ecx);
+      code_.jnz(next);
+    }
+    sum_lanes(lanes - turns * unroll);
+    return 4 * lanes;
+  }
+
+  void sum_lanes(std::int64_t lanes) {
+    if (lanes == 0) return;
+    for (int lane = 0; lane < lanes; ++lane) sum_lane(lane);
+    move_input(4 * lanes);
+    code_.add(kWeights, static_cast<int>(lanes) * spec_.vectors * code_.bytes());
+  }
+
+  void sum_lane(int lane) {
+    for (int v = 0; v < spec_.vectors; ++v)
+      code_.vmovups(weights(v), code_.ptr[kWeights + (lane * spec_.vectors + v) * code_.bytes()]);
+    for (int p = 0; p < spec_.pixels; ++p) {
+      const Vec& input = inputs_[static_cast<std::size_t>(p) % inputs_.size()];
+      const auto offset = static_cast<int>(spec_.offset(spec_.input, p)) + 4 * lane;
+      code_.vpbroadcastd(input, code_.ptr[kInput + offset]);
+      for (int v = 0; v < spec_.vectors; ++v) add_product(sum(p, v), input, weights(v));
+    }
+  }
+
+  const Vec& weights(int vector) const { return weights_[static_cast<std::size_t>(vector)]; }
+
+  void add_product(const Vec& sum, const Vec& input, const Vec& weights) {
+    if (spec_.dot.kind == DotKind::quads) return code_.vpdpbusd(sum, input, weights);
+    const Vec& product = product_.front();
+    code_.vpmaddwd(product, input, weights);
+    code_.vpaddd(sum, sum, product);
+  }
+
+  void move_input(std::int64_t bytes) {
+    if (bytes == static_cast<std::int32_t>(bytes)) {
+      if (bytes != 0) code_.add(kInput, static_cast<std::uint32_t>(bytes));
+    } else {
+      code_.mov(rax, static_cast<std::uint64_t>(bytes));
+      code_.add(kInput, rax);
+    }
+  }
+
+  void store_sums() {
+    code_.mov(rax, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, result))]);
+    for (int p = 0; p < spec_.pixels; ++p)
+      for (int v = 0; v < spec_.vectors; ++v)
+        code_.vmovups(code_.ptr[rax + (p * spec_.vectors + v) * code_.bytes()], sum(p, v));
+  }
+
+  /// To the next tile; flags say if there is one.
+  void move_on() {
+    using Call = ByteTileCall;
+    const auto field = [](std::size_t offset) { return qword[kCall + static_cast<int>(offset)]; };
+    const auto result = spec_.finished ? spec_.next(spec_.output)
+                                       : std::int64_t{spec_.pixels} * spec_.vectors * code_.bytes();
+    code_.add(field(offsetof(Call, input)), static_cast<int>(spec_.next(spec_.input)));
+    code_.add(field(offsetof(Call, result)), static_cast<int>(result));
+    if (!spec_.elements.empty()) code_.mov(rax, field(offsetof(Call, elements)));
+    for (std::size_t i = 0; i < spec_.elements.size(); ++i)
+      code_.add(qword[rax + 8 * static_cast<int>(i)],
+                static_cast<int>(spec_.next(spec_.elements[i])));
+    code_.dec(field(offsetof(Call, tiles)));
+  }
+
+  static inline const Xbyak::Reg64 kCall = rdi, kInput = rsi, kWeights = rdx;
+  const ByteTileSpec& spec_;
+  const FinishSpec& finish_;
+  VectorCode code_;
+  std::vector<Vec> sums_, weights_, inputs_, product_;
+};
+
+}  // namespace
+
+bool byte_tile_fits(Isa isa, DotKind dot, int pixels, int vectors) {
+  return pixels > 0 && vectors > 0 &&
+         pixels * vectors + registers_besides_sums(dot, vectors) <= VectorCode::count(isa);
+}
+
+std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const FinishSpec& finish) {
+  require(spec.isa != Isa::portable &&
+              byte_tile_fits(spec.isa, spec.dot.kind, spec.pixels, spec.vectors),
+          Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
+          spec.pixels, spec.vectors);
+  return ByteTileCode(spec, finish).emit();
+}
+
+}  // namespace fuseplan::cpu
