@@ -35,7 +35,7 @@ int call_field(std::size_t offset) { return static_cast<int>(offset); }
 /// The leaves of the chain at one pixel and vector of the tile.
 class FinishLeaves final : public LeafSource {
  public:
-  FinishLeaves(VectorCode& code, const ByteTileSpec& tile, const FinishSpec& spec)
+  FinishLeaves(VectorCode& code, const ByteTileSpec& tile, const ByteFinishSpec& spec)
       : code_(code), tile_(tile), spec_(spec), storage_(code, {rdx, rax, rcx}) {
     counts_ = count_leaves(spec.body);
   }
@@ -117,7 +117,7 @@ class FinishLeaves final : public LeafSource {
 
   VectorCode& code_;
   const ByteTileSpec& tile_;
-  const FinishSpec& spec_;
+  const ByteFinishSpec& spec_;
   Storage storage_;
   Leaves counts_;
   std::vector<Vec> kept_;
@@ -133,7 +133,7 @@ void emit_one(VectorCode& code, FinishLeaves& leaves, const Expr& body, int pixe
 }
 
 /// Registers that the chain takes for one vector, seen by emitting it once for nothing.
-std::size_t registers_needed(const ByteTileSpec& tile, const FinishSpec& spec) {
+std::size_t registers_needed(const ByteTileSpec& tile, const ByteFinishSpec& spec) {
   VectorCode trial(tile.isa);
   FinishLeaves leaves(trial, tile, spec);
   const Vec value = trial.vec(trial.vectors().take());
@@ -147,7 +147,7 @@ std::size_t registers_needed(const ByteTileSpec& tile, const FinishSpec& spec) {
 
 }  // namespace
 
-bool can_finish(const DirectShape& shape, const SplitChain& chain, Isa isa) {
+bool can_finish_bytes(const DirectShape& shape, const SplitChain& chain, Isa isa) {
   if (isa != Isa::avx512 || !shape.lanes_are_channels) return false;
   const Leaves leaves = count_leaves(chain.body);
   if (leaves.channel + leaves.element > static_cast<int>(std::size(kPointers))) return false;
@@ -171,8 +171,8 @@ Expr finishing_body(const Expr& body, DType output) {
   return compact({body.graph, {root.args[1]}});
 }
 
-void emit_finish(VectorCode& code, const ByteTileSpec& tile, const FinishSpec& spec,
-                 std::span<const Vec> sums) {
+void emit_byte_finish(VectorCode& code, const ByteTileSpec& tile, const ByteFinishSpec& spec,
+                      std::span<const Vec> sums) {
   FinishLeaves leaves(code, tile, spec);
   leaves.start();
   const std::size_t needed = registers_needed(tile, spec);

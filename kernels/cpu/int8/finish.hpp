@@ -12,10 +12,10 @@ namespace fuseplan::cpu {
 
 /// Whether a tile kernel can apply the chain to its sums while they are in registers: channels in
 /// lanes, and a chain short enough to be written out for every one of them.
-bool can_finish(const DirectShape& shape, const SplitChain& chain, Isa isa);
+bool can_finish_bytes(const DirectShape& shape, const SplitChain& chain, Isa isa);
 
 /// What emitting the chain into a tile kernel takes besides the tile.
-struct FinishSpec {
+struct ByteFinishSpec {
   Expr body;
   DType output{};
   std::vector<DType> elements;  ///< by SplitChain::elements index
@@ -28,7 +28,7 @@ Expr finishing_body(const Expr& body, DType output);
 /// Code that applies the chain to `sums`, registers of i32 by pixel and vector, and stores the
 /// results. The call is in rdi; all other general registers but rsp and rbp may be written. The
 /// sums' registers go back to the pool as they are stored.
-void emit_finish(VectorCode& code, const ByteTileSpec& tile, const FinishSpec& spec,
-                 std::span<const Vec> sums);
+void emit_byte_finish(VectorCode& code, const ByteTileSpec& tile, const ByteFinishSpec& spec,
+                      std::span<const Vec> sums);
 
 }  // namespace fuseplan::cpu

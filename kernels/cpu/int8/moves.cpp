@@ -74,7 +74,7 @@ void copy_run(const std::uint8_t* from, std::int64_t count, typename Form::Eleme
 }
 
 template <typename Form>
-void copy_each(const std::uint8_t* from, const ByteBlock& block, typename Form::Element* to,
+void copy_each(const std::uint8_t* from, const BytePixels& block, typename Form::Element* to,
                std::int64_t step) {
   for (std::int64_t p = 0; p < block.pixels; ++p)
     for (std::int64_t c = 0; c < block.channels; ++c)
@@ -83,7 +83,7 @@ void copy_each(const std::uint8_t* from, const ByteBlock& block, typename Form::
 
 /// Channels by contiguous pixels to pixels by channels, in squares; the rest one by one.
 template <typename Form>
-void copy_turned(const std::uint8_t* from, const ByteBlock& block, typename Form::Element* to,
+void copy_turned(const std::uint8_t* from, const BytePixels& block, typename Form::Element* to,
                  std::int64_t step) {
   const std::int64_t pixels = block.pixels / kSquare * kSquare;
   const std::int64_t channels = block.channels / kSquare * kSquare;
@@ -95,7 +95,7 @@ void copy_turned(const std::uint8_t* from, const ByteBlock& block, typename Form
       transpose(rows);
       for (std::int64_t i = 0; i < kSquare; ++i) Form::put(to + (p + i) * step + c, rows[i]);
     }
-  ByteBlock rest = block;
+  BytePixels rest = block;
   rest.pixels = pixels;
   rest.channels -= channels;
   copy_each<Form>(from + channels * block.channel_stride, rest, to + channels, step);
@@ -105,7 +105,7 @@ void copy_turned(const std::uint8_t* from, const ByteBlock& block, typename Form
 }
 
 template <typename Form>
-void copy(const std::uint8_t* from, const ByteBlock& block, void* to, std::int64_t step) {
+void copy(const std::uint8_t* from, const BytePixels& block, void* to, std::int64_t step) {
   auto* elements = static_cast<typename Form::Element*>(to);
   if (block.channel_stride == 1 && block.pixel_stride == block.channels && step == block.channels)
     return copy_run<Form>(from, block.pixels * block.channels, elements);

@@ -8,7 +8,7 @@
 namespace fuseplan::cpu {
 
 /// A block of 8-bit integers: pixels by channels, with their distances in memory.
-struct ByteBlock {
+struct BytePixels {
   std::int64_t pixels, channels;
   std::int64_t pixel_stride, channel_stride;
 };
@@ -16,7 +16,7 @@ struct ByteBlock {
 /// Copies bytes to where tile kernels read them, as their instruction wants them.
 struct ByteMoves {
   /// Element (p, c) of the block goes to element p * step + c of `to`.
-  void (*copy)(const std::uint8_t* from, const ByteBlock& block, void* to, std::int64_t step);
+  void (*copy)(const std::uint8_t* from, const BytePixels& block, void* to, std::int64_t step);
   /// `count` elements that are 0.
   void (*fill)(void* to, std::int64_t count);
 };

@@ -205,7 +205,7 @@ BytePlan byte_plan(const DirectShape& shape, const SplitChain& chain, Isa isa, D
   plan.dot.kind = dot;
   plan.config = config;
   plan.shape = shape;
-  plan.finished = can_finish(shape, chain, isa) && outputs_reach(shape, config.pixels);
+  plan.finished = can_finish_bytes(shape, chain, isa) && outputs_reach(shape, config.pixels);
   cut_channels(plan);
   cut_row(plan);
   cut_blocks(plan);

@@ -31,8 +31,8 @@ RowsSpec rows_spec(const BytePlan& plan, const SplitChain& chain) {
   return spec;
 }
 
-FinishSpec finish_spec(const BytePlan& plan, const SplitChain& chain) {
-  FinishSpec spec{finishing_body(chain.body, plan.shape.output), plan.shape.output, {}};
+ByteFinishSpec finish_spec(const BytePlan& plan, const SplitChain& chain) {
+  ByteFinishSpec spec{finishing_body(chain.body, plan.shape.output), plan.shape.output, {}};
   for (const DirectShape::Element& element : plan.shape.elements)
     spec.elements.push_back(element.dtype);
   return spec;
@@ -44,7 +44,7 @@ class ByteRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    const FinishSpec finish = finish_spec(plan_, chain_);
+    const ByteFinishSpec finish = finish_spec(plan_, chain_);
     for (const ByteTileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("int8_tile_{}x{}_{}", spec.pixels, spec.vectors,
                                        spec.finished ? "finished" : "sums"),

@@ -45,8 +45,8 @@ void stage_window(const BytePlan& plan, const ByteMoves& moves, const void* inpu
   const Axis planes = axis_of(conv, 0, window.plane, 1);
   const Axis rows = axis_of(conv, 1, window.row, window.rows);
   const Axis columns = axis_of(conv, 2, window.column, window.columns);
-  const ByteBlock block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
-                        stride[1]};
+  const BytePixels block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
+                         stride[1]};
   for (std::int64_t d = 0; d < planes.length; ++d)
     for (std::int64_t h = 0; h < rows.length; ++h) {
       std::byte* to = scratch + (d * stage.plane_step + h * stage.row_step) * element;

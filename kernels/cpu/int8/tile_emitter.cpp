@@ -21,7 +21,7 @@ int registers_besides_sums(DotKind dot, int vectors) {
 
 class ByteTileCode {
  public:
-  ByteTileCode(const ByteTileSpec& spec, const FinishSpec& finish)
+  ByteTileCode(const ByteTileSpec& spec, const ByteFinishSpec& finish)
       : spec_(spec), finish_(finish), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
@@ -36,7 +36,7 @@ class ByteTileCode {
     sum_planes();
     give_registers();
     if (spec_.finished) {
-      emit_finish(code_, spec_, finish_, sums_);
+      emit_byte_finish(code_, spec_, finish_, sums_);
     } else {
       store_sums();
     }
@@ -177,7 +177,7 @@ class ByteTileCode {
 
   static inline const Xbyak::Reg64 kCall = rdi, kInput = rsi, kWeights = rdx;
   const ByteTileSpec& spec_;
-  const FinishSpec& finish_;
+  const ByteFinishSpec& finish_;
   VectorCode code_;
   std::vector<Vec> sums_, weights_, inputs_, product_;
 };
@@ -189,7 +189,7 @@ bool byte_tile_fits(Isa isa, DotKind dot, int pixels, int vectors) {
          pixels * vectors + registers_besides_sums(dot, vectors) <= VectorCode::count(isa);
 }
 
-std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const FinishSpec& finish) {
+std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const ByteFinishSpec& finish) {
   require(spec.isa != Isa::portable &&
               byte_tile_fits(spec.isa, spec.dot.kind, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
