@@ -87,7 +87,7 @@ class ColumnsProgram::Worker {
   }
 
   std::int64_t list_taps(const Index& index, std::int64_t row) {
-    const TapRange depths = taps_inside(g_, 0, index[2]), heights = taps_inside(g_, 1, row);
+    const TapSpan depths = taps_inside(g_, 0, index[2]), heights = taps_inside(g_, 1, row);
     const std::int64_t first = row * g_.stride[1] - g_.pad_lo[1];
     const auto* weights = static_cast<const float*>(launched_.arguments.weights) +
                           index[1] * g_.filter[0] * g_.filter[1] * g_.filter[2];
@@ -110,7 +110,7 @@ class ColumnsProgram::Worker {
     // Channels whose rows follow each other are one run of rows.
     const bool joined = g_.filter[0] == 1 && rows == plan_.staged_rows &&
                         g_.input.stride[1] == rows * g_.input.stride[3];
-    const TapRange depths = taps_inside(g_, 0, index[2]);
+    const TapSpan depths = taps_inside(g_, 0, index[2]);
     for (int d = depths.first; d < depths.end; ++d)
       for (std::int64_t channel = 0; channel < (joined ? 1 : channels_); ++channel)
         stage_rows(index, d, channel, joined ? rows * channels_ : rows);

@@ -100,7 +100,7 @@ class GroupedProgram final : public Program {
   void point(const Arguments& arguments, const ChainFrame& frame, const Index& index,
              GroupedCall& call, const void** elements) const {
     const ConvGeometry& g = plan_.g;
-    const TapRange depths = taps_inside(g, 0, index[2]);
+    const TapSpan depths = taps_inside(g, 0, index[2]);
     call.depths = std::max<std::int64_t>(0, depths.end - depths.first);
     call.depth_offset = depths.first * plan_.depth_bytes();
     // In the padding the pointer may lie outside the tensor; the kernel does not follow it there.

@@ -70,7 +70,7 @@ class ConvProgram final : public Program {
   ConvGeometry g_;
   DType input_dtype_;
   PackedWeights weights_;
-  std::vector<TapRange> column_taps_;              // of every output column
+  std::vector<TapSpan> column_taps_;               // of every output column
   std::int64_t cell_rows_ = 1, cell_columns_ = 1;  // output pixels of a cell
 };
 
@@ -111,7 +111,7 @@ class ConvProgram::Worker {
   // The taps that an output row reads, and how its tiles step through them.
   TileShape shape_of(std::int64_t depth, std::int64_t row, std::int64_t block) {
     const PackedWeights& packed = program_.weights_;
-    const TapRange depths = taps_inside(g_, 0, depth), heights = taps_inside(g_, 1, row);
+    const TapSpan depths = taps_inside(g_, 0, depth), heights = taps_inside(g_, 1, row);
     const std::int64_t origin = row * g_.stride[1] - g_.pad_lo[1];
     int count = 0;
     for (int d = depths.first; d < depths.end; ++d)
@@ -133,7 +133,7 @@ class ConvProgram::Worker {
     const Tile* tiles = is_lanewise(g_) ? kDepthwiseTiles : kDenseTiles;
     float* sums = sums_;
     while (column < end) {
-      const TapRange taps = program_.column_taps_[static_cast<std::size_t>(column)];
+      const TapSpan taps = program_.column_taps_[static_cast<std::size_t>(column)];
       const std::int64_t most = std::min<std::int64_t>(end - column, kTilePixels);
       int pixels = 1;
       while (pixels < most &&

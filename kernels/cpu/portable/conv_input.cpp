@@ -26,7 +26,7 @@ Span inputs_of(const ConvGeometry& g, std::size_t axis, std::int64_t first_out,
 
 }  // namespace
 
-TapRange taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {
+TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {
   const std::int64_t origin = position * g.stride[axis] - g.pad_lo[axis];
   const std::int64_t last = g.input.len[axis + 2] - 1 - origin, step = g.dilation[axis];
   const std::int64_t first = origin >= 0 ? 0 : (-origin + step - 1) / step;
@@ -36,7 +36,7 @@ TapRange taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t posit
 
 struct ConvInput::Box {
   Span rows, columns;
-  TapRange depth_taps;
+  TapSpan depth_taps;
   std::int64_t first_depth;
 };
 
