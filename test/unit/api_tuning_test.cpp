@@ -26,7 +26,7 @@ class Tuning : public ::testing::Test {
 
   HandlePtr handle(const std::string& options = "") const {
     return make_handle(
-        ("--cache_dir=" + directory_.string() + " --threads=1 --tune_ms=30 " + options).c_str());
+        ("--cache_dir=" + directory_.string() + " --threads=1 --tune_ms=1000 " + options).c_str());
   }
   static fuseplanCacheStatistics_t statistics(fuseplanHandle_t handle) {
     auto statistics = sized<fuseplanCacheStatistics_t>();

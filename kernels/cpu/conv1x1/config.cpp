@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "kernels/cpu/config_text.hpp"
 
 namespace fuseplan::cpu {
 
@@ -16,15 +17,12 @@ std::string to_text(const Conv1x1Config& config) {
 std::optional<Conv1x1Config> parse_conv1x1_config(std::string_view text) {
   Conv1x1Config config;
   config.by_channel = text.starts_with("channels");
-  const std::string numbers(text.substr(std::min(text.find(':'), text.size())));
-  long long block = 0;
+  std::string_view rest = text.substr(std::min(text.find(':'), text.size()));
   int staged = 0;
-  if (std::sscanf(numbers.c_str(), ":%dx%d,block=%lld,staged=%d", &config.rows, &config.vectors,
-                  &block, &staged) != 4)
+  if (!take(rest, ":", config.rows) || !take(rest, "x", config.vectors) ||
+      !take(rest, ",block=", config.block) || !take(rest, ",staged=", staged))
     return std::nullopt;
-  config.block = block;
   config.staged = staged == 1;
-  // Spelled back, so that one config has one text and bad numbers do not slip through.
   if (to_text(config) != text || config.rows < 1 || config.vectors < 1 || config.block < 1)
     return std::nullopt;
   return config;

@@ -3,22 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "kernels/cpu/config_text.hpp"
 
 namespace fuseplan::cpu {
-namespace {
-
-/// Takes `before` and then a number off the front of `text`.
-bool take(std::string_view& text, std::string_view before, std::int64_t& number) {
-  if (!text.starts_with(before)) return false;
-  text.remove_prefix(before.size());
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
-}  // namespace
 
 std::string to_text(const DirectConfig& config) {
   return fmt::format("{}x{},block={},chunk={},staged={}{}", config.pixels, config.vectors,
@@ -35,7 +22,6 @@ std::optional<DirectConfig> parse_direct_config(std::string_view text) {
   take(rest, ",pairs=", pairs);
   const DirectConfig config{
       static_cast<int>(pixels), static_cast<int>(vectors), block, chunk, staged == 1, pairs == 1};
-  // Spelled back, so that one config has one text and bad numbers do not slip through.
   if (to_text(config) != text || pixels < 1 || vectors < 1 || block < 1 || chunk < 1)
     return std::nullopt;
   return config;

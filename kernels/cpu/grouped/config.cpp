@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include "kernels/cpu/config_text.hpp"
 
 namespace fuseplan::cpu {
 
@@ -12,16 +12,11 @@ std::string to_text(const GroupedConfig& config) {
 }
 
 std::optional<GroupedConfig> parse_grouped_config(std::string_view text) {
+  std::string_view rest = text;
   GroupedConfig config;
-  const char* end = text.data() + text.size();
-  const auto number = [&](const char* at, int& value) {
-    return std::from_chars(at, end, value).ptr;
-  };
-  const char* at = number(text.data(), config.rows);
-  if (at != end) at = number(at + 1, config.columns);
-  constexpr std::string_view kAhead = ",ahead=";
-  if (std::string_view(at, end).starts_with(kAhead)) number(at + kAhead.size(), config.ahead);
-  // Spelled back, so that one config has one text and bad numbers do not slip through.
+  if (!take(rest, "", config.rows) || !take(rest, "x", config.columns) ||
+      !take(rest, ",ahead=", config.ahead))
+    return std::nullopt;
   if (to_text(config) != text || config.rows < 1 || config.columns < 1 || config.ahead < 0)
     return std::nullopt;
   return config;
