@@ -16,10 +16,12 @@ std::string to_text(const WinogradConfig& config) {
 std::optional<WinogradConfig> parse_winograd_config(std::string_view text) {
   std::string_view rest = text;
   WinogradConfig config;
+  int tiles = 0;  // as an int: what does not fit one is no number of tiles
   if (!take(rest, "", config.rows) || !take(rest, "x", config.columns) ||
       !take(rest, ",", config.pixels) || !take(rest, "x", config.vectors) ||
-      !take(rest, ",tiles=", config.tiles))
+      !take(rest, ",tiles=", tiles))
     return std::nullopt;
+  config.tiles = tiles;
   if (to_text(config) != text || config.pixels < 1 || config.vectors < 1 || config.tiles < 1)
     return std::nullopt;
   if (find_axis(config.rows) == nullptr || find_axis(config.columns) == nullptr)
