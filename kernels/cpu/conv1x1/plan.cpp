@@ -77,6 +77,18 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
   return spec;
 }
 
+/// A block's tiles divide the next piece's weights among them.
+void spread_prefetch(const Conv1x1Plan& plan, int pixel_kind, std::int64_t piece_bytes,
+                     ProductSpec& spec) {
+  constexpr std::int64_t kKept = 512 << 10;  // weights that stay in the second-level cache
+  const std::int64_t weights = plan.shape.outputs() * plan.shape.inputs() * kFloat;
+  if (weights <= kKept) return;
+  constexpr std::int64_t kLine = 64;
+  spec.slice = (piece_bytes / plan.block + kLine - 1) / kLine * kLine;
+  if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
+    spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
+}
+
 void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
   const ProductSpec base = base_spec(plan, chain);
   const bool by_channel = plan.config.by_channel;
@@ -91,6 +103,7 @@ void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
       // Weights are packed as wide as the kernel that reads them.
       (by_channel ? spec.vector_depth : spec.scalar_depth) =
           channels * plan.channel_unit() * kFloat;
+      spread_prefetch(plan, p, channels * plan.channel_unit() * spec.depth * kFloat, spec);
       plan.kernel[c][p] = static_cast<int>(plan.specs.size());
       plan.specs.push_back(spec);
     }

@@ -30,7 +30,8 @@ class ProductEmitter {
     VectorCode& c = code_;
     Xbyak::Label tile;
     c.enter();
-    const int left = c.reserve_words(1);
+    const int left = c.reserve_words(2);
+    next_piece_ = left + 1;
     start(left);
     c.align(32);
     c.L(tile);
@@ -61,12 +62,29 @@ class ProductEmitter {
     read(kOutput, offsetof(ProductCall, output));
     read(kUniforms, offsetof(ProductCall, uniforms));
     read(kChannels, offsetof(ProductCall, channels));
+    if (spec_.slice > 0) start_next_piece();
     read(rax, offsetof(ProductCall, elements));
     for (std::size_t i = 0; i < spec_.finish.elements.size(); ++i)
       c.mov(kElements[i], ptr[rax + static_cast<int>(8 * i)]);
     if (!is_partial()) return;
     c.mov(ecx, spec_.tail);
     storage_.begin_partial(rcx);
+  }
+
+  /// The weights of a piece follow those of the piece before. They may end there: what is asked for
+  /// then is never read.
+  void start_next_piece() {
+    const std::int64_t step = spec_.along_lanes ? spec_.scalar_depth : spec_.vector_depth;
+    const std::int64_t ahead = spec_.depth * step + spec_.first_slice * spec_.slice;
+    code_.mov(rax, ahead);
+    code_.add(rax, spec_.along_lanes ? kScalars : kVectors);
+    code_.mov(code_.stack_word(next_piece_), rax);
+  }
+
+  /// The slice's lines for one turn of the loop, spread evenly over its depths.
+  void prefetch_next_piece(std::int64_t lines, int depth, std::int64_t turn) {
+    for (std::int64_t line = lines * depth / turn; line < lines * (depth + 1) / turn; ++line)
+      code_.prefetcht1(ptr[rax + static_cast<int>(line * kBytes)]);
   }
 
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
@@ -94,12 +112,18 @@ class ProductEmitter {
     c.mov(kVector, kVectors);
     c.mov(kScalar, kScalars);
     const std::int64_t turn = unroll(), turns = spec_.depth / turn;
+    const std::int64_t lines = turns > 0 ? (spec_.slice / kBytes + turns - 1) / turns : 0;
     if (turns > 0) {
       Xbyak::Label next;
+      if (lines > 0) c.mov(rax, c.stack_word(next_piece_));
       if (turns > 1) c.mov(kLeft, turns);
       c.align(32);
       c.L(next);
-      for (int d = 0; d < turn; ++d) products(d);
+      for (int d = 0; d < turn; ++d) {
+        prefetch_next_piece(lines, d, turn);
+        products(d);
+      }
+      if (lines > 0) c.add(rax, static_cast<int>(lines * kBytes));
       if (turns > 1 || spec_.depth % turn != 0) {
         c.add(kVector, static_cast<int>(turn * spec_.vector_depth));
         c.add(kScalar, static_cast<int>(turn * spec_.scalar_depth));
@@ -108,6 +132,7 @@ class ProductEmitter {
         c.dec(kLeft);
         c.jnz(next);
       }
+      if (lines > 0) c.mov(c.stack_word(next_piece_), rax);
     }
     for (int d = 0; d < spec_.depth % turn; ++d) products(d);
     for (const int taken : vectors_) c.vectors().give(taken);
@@ -192,6 +217,7 @@ class ProductEmitter {
   Storage storage_;
   TileFinisher finisher_;
   std::vector<int> sums_, vectors_, scalars_;
+  int next_piece_ = 0;  ///< word of the stack: what to ask for next
 };
 
 }  // namespace
