@@ -41,7 +41,8 @@ std::vector<double> interleaved_medians(const std::vector<Work>& works, const Ro
   std::vector<std::vector<double>> samples(works.size());
   const auto start = Clock::now();
   for (int round = 0; round < limits.rounds || since(start) < limits.seconds; ++round) {
-    for (std::size_t i = 0; i < works.size(); ++i) {
+    for (std::size_t turn = 0; turn < works.size(); ++turn) {
+      const std::size_t i = (turn + static_cast<std::size_t>(round)) % works.size();
       const int repeats = std::clamp(static_cast<int>(limits.batch / once[i]), 1, 1000000);
       if (once[i] < kLong) works[i]();
       samples[i].push_back(seconds_of(works[i], repeats) / repeats);

@@ -17,7 +17,9 @@ struct RoundLimits {
 
 /// Median seconds of one execution of each work. The works take turns in short batches, each after
 /// an untimed execution if they are short, so that all of them see the same clock rates and the
-/// same neighbours. `between`, if set, runs once a round: a roof to hold the times against.
+/// same neighbours. Each round starts with another work, as the first finds the caches as `between`
+/// has left them, and what stays there takes more than one execution to change. `between`, if set,
+/// runs once a round: a roof to hold the times against.
 std::vector<double> interleaved_medians(const std::vector<Work>& works, const RoundLimits& limits,
                                         const Work& between = {});
 
