@@ -3,19 +3,16 @@
 
 #include <algorithm>
 
-#include "base/containers.hpp"
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/stage.hpp"
+#include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 using ProductKernel = void (*)(const ProductCall*);
-using RowsKernel = void (*)(const RowsCall*);
-
-constexpr std::int64_t kFloat = sizeof(float);
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -24,7 +21,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 struct Launch {
   const Conv1x1Plan& plan;
   std::span<const ProductKernel> products;
-  RowsKernel rows;
+  StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
   std::int64_t block = 0;   ///< pieces of pixels
@@ -40,22 +37,19 @@ class Walk {
       : launch_(launch),
         plan_(launch.plan),
         shape_(plan_.shape),
-        moves_(moves_for(DType::f32, Isa::avx512)) {
+        moves_(moves_for(DType::f32, Isa::avx512)),
+        chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
     };
     if (plan_.staged)
       stage_ = take(std::max(plan_.block_pixels() * plan_.stage_pixel,
                              shape_.inputs() * plan_.stage_channel));
-    elements_.resize(shape_.elements.size());
-    for (const Conv1x1Shape::Element& element : shape_.elements)
-      element_steps_.push_back(element.view.stride[shape_.row_axis()] *
-                               static_cast<std::int64_t>(size_of(element.dtype)));
     if (plan_.finishes) return;
-    // Turned in whole squares.
-    turned_row_ = (plan_.strip_pixels() + 15) / 16 * 16;
-    sums_ = take(plan_.piece_channels() * turned_row_);
-    if (plan_.turned) turned_ = take(plan_.piece_channels() * turned_row_);
+    // Turning reads whole squares.
+    sums_ = take(plan_.piece_channels() * ceil_div(plan_.strip_pixels(), 16) * 16);
+    if (plan_.config.by_channel)
+      chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), Isa::avx512, scratch_);
   }
 
   void run(std::int64_t unit) {
@@ -86,12 +80,6 @@ class Walk {
     input_ = stage_;
   }
 
-  template <typename T>
-  T* at(T* base, const View& view, DType dtype, std::int64_t channel, std::int64_t pixel) const {
-    return base + (image_ * view.stride[0] + channel * view.stride[1] + pixel * view.stride[4]) *
-                      static_cast<std::int64_t>(size_of(dtype));
-  }
-
   /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
   void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
     const std::int64_t channel = plan_.channels.first(channels);
@@ -99,51 +87,27 @@ class Walk {
     const float* weights =
         static_cast<const float*>(launch_.arguments.weights) + plan_.weight_offset(channels);
     const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
-    void* output = at(static_cast<std::byte*>(launch_.arguments.output), shape_.conv.output,
-                      shape_.output, channel, pixel);
-    for (std::size_t i = 0; i < elements_.size(); ++i) {
-      const Conv1x1Shape::Element& element = shape_.elements[i];
-      elements_[i] = at(static_cast<const std::byte*>(launch_.arguments.elements[i]), element.view,
-                        element.dtype, channel, pixel);
-    }
+    const RowsCall& chain = chain_.at({image_, channel, 0, 0, pixel});
     ProductCall call;
     call.vectors = plan_.config.by_channel ? weights : input;
     call.scalars = plan_.config.by_channel ? input : weights;
-    call.output = plan_.finishes ? output : sums_;
-    call.elements = elements_.data();
-    call.uniforms = launch_.frame.uniforms;
-    if (launch_.frame.channels != nullptr) call.channels = launch_.frame.channels + channel;
+    call.output = plan_.finishes ? chain.output : sums_;
+    call.elements = chain.elements;
+    call.uniforms = chain.uniforms;
+    call.channels = chain.channels;
     call.tiles = end - first;
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
     launch_.products[static_cast<std::size_t>(kernel)](&call);
     if (!plan_.finishes)
-      finish(call, output, plan_.channels.end(channels) - channel,
-             plan_.pixels.end(end - 1) - pixel);
+      finish(plan_.channels.end(channels) - channel, plan_.pixels.end(end - 1) - pixel);
   }
 
   // Applies the chain to sums that the kernel has left in scratch.
-  void finish(const ProductCall& product, void* output, std::int64_t channels,
-              std::int64_t pixels) const {
-    RowsCall call;
-    call.input = sums_;
-    call.input_step = plan_.sums_row() * kFloat;
-    if (plan_.turned) {
-      moves_.turn(sums_, plan_.sums_row(), pixels, channels, turned_, turned_row_);
-      call.input = turned_;
-      call.input_step = turned_row_ * kFloat;
-    }
-    call.output = output;
-    call.elements = product.elements;
-    call.element_steps = element_steps_.data();
-    call.uniforms = product.uniforms;
-    call.channels = product.channels;
-    call.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
-    call.channel_step = shape_.lanes_are_channels ? 0 : kFloat;
-    call.rows = shape_.lanes_are_channels ? pixels : channels;
-    call.lanes = shape_.lanes_are_channels ? channels : pixels;
-    call.output_step = shape_.conv.output.stride[shape_.row_axis()] *
-                       static_cast<std::int64_t>(size_of(shape_.output));
-    launch_.rows(&call);
+  void finish(std::int64_t channels, std::int64_t pixels) {
+    if (plan_.config.by_channel)
+      chain_.finish_pixels(sums_, plan_.sums_row(), pixels, channels);
+    else
+      chain_.finish_rows(sums_, plan_.sums_row(), channels, pixels);
   }
 
   const Launch& launch_;
@@ -151,10 +115,8 @@ class Walk {
   const Conv1x1Shape& shape_;
   Moves moves_;
   Scratch scratch_;
-  float *stage_ = nullptr, *sums_ = nullptr, *turned_ = nullptr;
-  std::int64_t turned_row_ = 0;
-  SmallVector<const void*, kProductElements> elements_;
-  SmallVector<std::int64_t, kProductElements> element_steps_;
+  StripChain chain_;
+  float *stage_ = nullptr, *sums_ = nullptr;
   // The block under way.
   std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
   const float* input_ = nullptr;
@@ -168,7 +130,8 @@ class Conv1x1Program final : public Program {
     for (std::size_t i = 0; i < plan_.specs.size(); ++i)
       products_.push_back(reinterpret_cast<ProductKernel>(const_cast<void*>(entries[i])));
     if (!plan_.finishes)
-      rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[plan_.specs.size()]));
+      rows_ =
+          reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[plan_.specs.size()]));
   }
 
   void run(const Arguments& arguments) const override {
@@ -209,7 +172,7 @@ class Conv1x1Program final : public Program {
 
   Conv1x1Plan plan_;
   std::vector<ProductKernel> products_;
-  RowsKernel rows_ = nullptr;
+  StripChain::RowsKernel rows_ = nullptr;
   ChainRunner runner_;
 };
 

@@ -41,7 +41,7 @@ void lay_out_stage(Conv1x1Plan& plan) {
 
 FinishSpec finish_of(const Conv1x1Plan& plan, const SplitChain& chain) {
   const Conv1x1Shape& shape = plan.shape;
-  const std::size_t row = shape.row_axis(), lane = shape.lane_axis();
+  const auto [output, dtype, elements, lane, row] = shape.tensors();
   const auto bytes = [](DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); };
   FinishSpec finish;
   finish.lanes_are_channels = plan.config.by_channel;
@@ -51,10 +51,10 @@ FinishSpec finish_of(const Conv1x1Plan& plan, const SplitChain& chain) {
     return finish;
   }
   finish.body = chain.body;
-  finish.output = shape.output;
-  finish.output_row = shape.conv.output.stride[row] * bytes(shape.output);
+  finish.output = dtype;
+  finish.output_row = output.stride[row] * bytes(dtype);
   finish.channel_root = (shape.outputs() + 15) / 16 * 16 * kFloat;
-  for (const Conv1x1Shape::Element& e : shape.elements)
+  for (const ElementView& e : elements)
     finish.elements.push_back(
         {e.dtype, e.view.stride[lane] == 1, e.view.stride[row] * bytes(e.dtype)});
   return finish;

@@ -19,23 +19,11 @@ namespace {
 bool is_addressable(const Conv1x1Shape& shape) {
   constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / (32 * 4);
   std::vector<View> views{shape.conv.input, shape.conv.output};
-  for (const Conv1x1Shape::Element& element : shape.elements) views.push_back(element.view);
+  for (const ElementView& element : shape.elements) views.push_back(element.view);
   return std::ranges::all_of(
              views,
              [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; }) &&
          shape.outputs() < kReach;
-}
-
-RowsSpec rows_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
-  RowsSpec spec;
-  spec.isa = Isa::avx512;
-  spec.body = chain.body;
-  spec.input = DType::f32;
-  spec.output = plan.shape.output;
-  spec.lanes_are_channels = plan.shape.lanes_are_channels;
-  for (const Conv1x1Shape::Element& element : plan.shape.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[plan.shape.lane_axis()] == 1});
-  return spec;
 }
 
 class Conv1x1Recipe final : public Recipe {
@@ -48,7 +36,9 @@ class Conv1x1Recipe final : public Recipe {
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back({fmt::format("conv1x1_{}x{}_tail{}", spec.rows, spec.vectors, spec.tail),
                            emit_product(spec)});
-    if (!plan_.finishes) functions.push_back({"conv1x1_rows", emit_rows(rows_spec(plan_, chain_))});
+    if (!plan_.finishes)
+      functions.push_back(
+          {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});
     if (!chain_.channels.roots.empty())
       functions.push_back({"conv1x1_channels", emit_channel_prologue(chain_, Isa::avx512)});
     return functions;

@@ -8,12 +8,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-// Channels where both axes would do, unless there is only one of them.
-bool choose_channels(const View& output) {
-  if (!contiguous_along(output, 1)) return false;
-  return output.len[1] > 1 || !contiguous_along(output, 4);
-}
-
 bool can_merge(const std::vector<View*>& views, std::size_t axis) {
   return std::ranges::all_of(views,
                              [&](const View* view) { return merges_into_rows(*view, axis); });
@@ -21,7 +15,7 @@ bool can_merge(const std::vector<View*>& views, std::size_t axis) {
 
 std::vector<View*> stored_views(Conv1x1Shape& shape) {
   std::vector<View*> views{&shape.conv.output};
-  for (Conv1x1Shape::Element& element : shape.elements) views.push_back(&element.view);
+  for (ElementView& element : shape.elements) views.push_back(&element.view);
   return views;
 }
 
@@ -57,9 +51,7 @@ Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
   Conv1x1Shape shape;
   shape.conv = geometry_of(problem);
   shape.output = problem.output().dtype;
-  for (const Operand& operand : chain.elements)
-    shape.elements.push_back(
-        {operand.tensor.dtype, broadcast_view(operand.tensor, problem.output())});
+  shape.elements = element_views(chain, problem.output());
   std::copy_n(shape.conv.output.len.begin() + 2, 3, shape.output_lens.begin());
   const bool every_pixel = keeps_every_pixel(shape.conv);
   merge_pixels(stored_views(shape));
@@ -69,7 +61,7 @@ Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
     shape.flat = merged.len[4] == merged.pixels();
     if (shape.flat) shape.conv.input = merged;
   }
-  shape.lanes_are_channels = choose_channels(shape.conv.output);
+  shape.lanes_are_channels = prefers_channels(shape.conv.output);
   std::vector<View*> views = stored_views(shape);
   views.push_back(&shape.conv.input);
   if (shape.flat && shape.lanes_are_channels && can_merge(views, 0))
@@ -78,19 +70,9 @@ Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
 }
 
 std::optional<std::string> conv1x1_layout_refusal(const Conv1x1Shape& shape) {
-  const View& output = shape.conv.output;
-  if (output.len[4] != output.pixels())
+  if (shape.conv.output.len[4] != shape.conv.output.pixels())
     return "the pixels of the output or of an operand are not one evenly spaced row";
-  const std::size_t lane = shape.lane_axis();
-  if (!contiguous_along(output, static_cast<int>(lane)))
-    return "neither channels nor pixels are contiguous in the output";
-  for (std::size_t i = 0; i < shape.elements.size(); ++i)
-    if (shape.elements[i].view.stride[lane] > 1 && output.len[lane] > 1)
-      return fmt::format(
-          "operand {} has stride {} along the output's contiguous axis, where 1 or a broadcast is "
-          "needed",
-          i, shape.elements[i].view.stride[lane]);
-  return std::nullopt;
+  return lane_refusal(shape.tensors());
 }
 
 }  // namespace fuseplan::cpu

@@ -5,21 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "expr/chain.hpp"
-#include "kernels/cpu/geometry.hpp"
+#include "kernels/cpu/chain_tensors.hpp"
 
 namespace fuseplan::cpu {
 
 /// A 1x1 convolution with its chain, the pixels of an image (of all images, where memory allows it)
 /// merged into one row.
 struct Conv1x1Shape {
-  struct Element {
-    DType dtype;
-    View view;  ///< broadcast over the output
-  };
   ConvGeometry conv;
   DType output{};
-  std::vector<Element> elements;
+  std::vector<ElementView> elements;
   bool lanes_are_channels = true;  ///< which axis of the output vectors are stored along
   bool flat = false;               ///< the input's pixels are merged like the output's, and as many
   std::array<std::int64_t, 3> output_lens{};  ///< depth, height, width before that
@@ -28,8 +23,10 @@ struct Conv1x1Shape {
   std::int64_t pixels() const { return conv.output.len[4]; }  ///< of an image
   std::int64_t inputs() const { return conv.group_inputs; }
   std::int64_t outputs() const { return conv.group_outputs; }
-  std::size_t lane_axis() const { return lanes_are_channels ? 1 : 4; }
-  std::size_t row_axis() const { return lanes_are_channels ? 4 : 1; }
+  ChainTensors tensors() const {
+    const std::size_t lane = lanes_are_channels ? 1 : 4, row = lanes_are_channels ? 4 : 1;
+    return {conv.output, output, elements, lane, row};
+  }
 };
 
 /// Why a convolution is none of this kind; nothing if it is one.

@@ -38,7 +38,12 @@ class ColumnsProgram final : public DepthwiseProgram {
 class ColumnsProgram::Worker {
  public:
   Worker(const ColumnsProgram& program, const Launch& launched, Scratch& scratch)
-      : program_(program), plan_(program.plan_), g_(program.g_), launched_(launched) {
+      : program_(program),
+        plan_(program.plan_),
+        g_(program.g_),
+        launched_(launched),
+        chain_(plan_.tensors(), entry<RowsCall>(program.rows_), launched.arguments, launched.frame,
+               scratch) {
     taps_ =
         scratch.take_array<DepthwiseTaps>(static_cast<std::size_t>(g_.filter[0] * g_.filter[1]));
     sums_ = scratch.take_array<float>(static_cast<std::size_t>(plan_.group * plan_.sums_pitch));
@@ -134,22 +139,15 @@ class ColumnsProgram::Worker {
     }
   }
 
-  void finish(const Index& index) const {
+  void finish(const Index& index) {
     const std::int64_t rows = end_ - index[3], columns = g_.output.len[4];
-    RowsCall call;
-    call.input = sums_;
     if (plan_.joined_rows) {
-      call.rows = channels_;
-      call.lanes = rows * columns;
-      call.input_step = plan_.sums_pitch * kFloat;
-      return program_.finish(launched_, index, 1, call);
+      chain_.at(index);
+      return chain_.finish_rows(sums_, plan_.sums_pitch, channels_, rows * columns);
     }
-    call.rows = rows;
-    call.lanes = columns;
-    call.input_step = columns * kFloat;
     for (std::int64_t channel = 0; channel < channels_; ++channel) {
-      call.input = sums_ + channel * plan_.sums_pitch;
-      program_.finish(launched_, {index[0], index[1] + channel, index[2], index[3], 0}, 3, call);
+      chain_.at({index[0], index[1] + channel, index[2], index[3], 0});
+      chain_.finish_rows(sums_ + channel * plan_.sums_pitch, columns, rows, columns);
     }
   }
 
@@ -157,6 +155,7 @@ class ColumnsProgram::Worker {
   const DepthwisePlan& plan_;
   const ConvGeometry& g_;
   const Launch& launched_;
+  StripChain chain_;
   DepthwiseTaps* taps_;
   float* sums_;
   float* stage_;

@@ -22,20 +22,13 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 }
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
-bool columns_fit(const ConvGeometry& g, const std::vector<View>& elements) {
+bool columns_fit(const ConvGeometry& g, const std::vector<ElementView>& elements) {
   const auto contiguous = [](const View& view) { return contiguous_along(view, kColumnAxis); };
   // An element tensor is read lane by lane, or is the same in all of them.
   return contiguous(g.input) && contiguous(g.output) &&
-         std::all_of(elements.begin(), elements.end(), [&](const View& view) {
-           return contiguous(view) || view.stride[kColumnAxis] == 0;
+         std::ranges::all_of(elements, [&](const ElementView& element) {
+           return contiguous(element.view) || element.view.stride[kColumnAxis] == 0;
          });
-}
-
-std::vector<View> views_of(const Problem& problem, const SplitChain& chain) {
-  std::vector<View> views;
-  for (const Operand& element : chain.elements)
-    views.push_back(broadcast_view(element.tensor, problem.output()));
-  return views;
 }
 
 // Code holds offsets along a row, and over the rows of a tile, as 32-bit immediates.
@@ -65,7 +58,7 @@ std::optional<std::string> depthwise_refusal(const Problem& problem, const Split
   if (g.group_inputs != 1)
     return fmt::format("a group has {} input channels, expected 1", g.group_inputs);
   if (!reach_fits_immediates(g)) return "rows are too long for the kernels' 32-bit offsets";
-  if (columns_fit(g, views_of(problem, chain))) return std::nullopt;
+  if (columns_fit(g, element_views(chain, problem.output()))) return std::nullopt;
   return "input, output and added tensors must all be contiguous along the columns";
 }
 
@@ -77,10 +70,8 @@ DepthwisePlan::DepthwisePlan(const Problem& problem, const SplitChain& chain, Is
       weights(problem.conv()->weights.dtype),
       weights_text(to_text(problem.conv()->weights)),
       multiplier(g.group_outputs),
-      elements(views_of(problem, chain)) {
-  rows = {isa, chain.body, DType::f32, output, false, {}, false};
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    rows.elements.push_back({chain.elements[i].tensor.dtype, elements[i].stride[kColumnAxis] != 0});
+      elements(element_views(chain, problem.output())) {
+  rows = rows_spec(tensors(), chain, isa);
   plan_columns();
 }
 
@@ -121,7 +112,7 @@ void DepthwisePlan::plan_columns() {
     group = std::clamp<std::int64_t>(kLocalFloats / (sums_pitch + stage_channel_floats()), 1,
                                      g.output.len[1]);
   joined_rows =
-      rows_continue(g.output) && std::all_of(elements.begin(), elements.end(), rows_continue);
+      rows_continue(g.output) && std::ranges::all_of(elements, rows_continue, &ElementView::view);
 }
 
 std::int64_t DepthwisePlan::tap_offset(std::int64_t tap) const {

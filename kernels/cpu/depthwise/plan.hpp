@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "expr/chain.hpp"
-#include "kernels/cpu/emit/rows.hpp"
-#include "kernels/cpu/geometry.hpp"
-#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/chain_tensors.hpp"
 
 namespace fuseplan::cpu {
 
@@ -20,10 +17,10 @@ struct DepthwisePlan {
   Isa isa;
   ConvGeometry g;
   DType input, output, weights;
-  std::string weights_text;    ///< of the raw weight tensor
-  std::int64_t multiplier;     ///< output channels per input channel
-  std::vector<View> elements;  ///< of the chain, over the output
-  RowsSpec rows;               ///< the kernel that applies the chain to the sums
+  std::string weights_text;  ///< of the raw weight tensor
+  std::int64_t multiplier;   ///< output channels per input channel
+  std::vector<ElementView> elements;
+  RowsSpec rows;  ///< the kernel that applies the chain to the sums
 
   int tile_vectors = 0;          ///< vectors of columns per tile
   std::vector<int> tile_rows;    ///< output rows per tile, descending to 1
@@ -37,6 +34,10 @@ struct DepthwisePlan {
   bool joined_rows = false;      ///< output and elements continue from row to row
 
   int lanes() const { return lanes_of(isa); }
+  /// Rows of sums are rows of the image, or the channels if rows of an image are one.
+  ChainTensors tensors() const {
+    return {g.output, output, elements, 4, joined_rows ? std::size_t{1} : std::size_t{3}};
+  }
   /// Bytes from what DepthwiseTaps::x points at to what output column 0 reads
   /// through tap column `tap`, and from one input row to the next.
   std::int64_t tap_offset(std::int64_t tap) const;

@@ -13,13 +13,7 @@ DepthwiseProgram::DepthwiseProgram(const DepthwisePlan& plan, const SplitChain& 
       chain_(chain, plan.g.output.len[1], entries.prologue),
       sums_(entries.sums.begin(), entries.sums.end()),
       rows_(entries.rows),
-      stage_(entries.stage) {
-  for (std::size_t axis = 0; axis < element_steps_.size(); ++axis)
-    for (std::size_t i = 0; i < plan.elements.size(); ++i)
-      element_steps_[axis].push_back(
-          plan.elements[i].stride[axis] *
-          static_cast<std::int64_t>(size_of(plan.rows.elements[i].dtype)));
-}
+      stage_(entries.stage) {}
 
 std::int64_t DepthwiseProgram::packed_floats() const {
   return g_.filter[0] * g_.filter[1] * g_.filter[2] * g_.output.len[1];
@@ -55,25 +49,6 @@ const std::byte* DepthwiseProgram::at(const void* data, DType dtype, const View&
   std::int64_t offset = 0;
   for (std::size_t axis = 0; axis < 5; ++axis) offset += index[axis] * view.stride[axis];
   return static_cast<const std::byte*>(data) + offset * static_cast<std::int64_t>(size_of(dtype));
-}
-
-void DepthwiseProgram::finish(const Launch& launch, const Index& index, std::size_t row_axis,
-                              RowsCall call) const {
-  Scratch scratch;
-  const void** elements = scratch.take_array<const void*>(plan_.elements.size() + 1);
-  for (std::size_t i = 0; i < plan_.elements.size(); ++i)
-    elements[i] =
-        at(launch.arguments.elements[i], plan_.rows.elements[i].dtype, plan_.elements[i], index);
-  call.output = const_cast<std::byte*>(at(launch.arguments.output, plan_.output, g_.output, index));
-  call.elements = elements;
-  call.element_steps = element_steps_[row_axis].data();
-  call.output_step = g_.output.stride[row_axis] * static_cast<std::int64_t>(size_of(plan_.output));
-  call.channel_step = row_axis == 1 ? static_cast<std::int64_t>(sizeof(float)) : 0;
-  call.uniforms = launch.frame.uniforms;
-  call.channels = launch.frame.channels + (launch.frame.channels != nullptr ? index[1] : 0);
-  call.channel_stride_bytes =
-      launch.frame.channel_stride * static_cast<std::int64_t>(sizeof(float));
-  entry<RowsCall>(rows_)(&call);
 }
 
 }  // namespace fuseplan::cpu

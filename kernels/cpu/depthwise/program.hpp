@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,7 +10,7 @@
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/depthwise/plan.hpp"
 #include "kernels/cpu/depthwise/sums.hpp"
-#include "kernels/cpu/program.hpp"
+#include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
 
@@ -36,7 +35,7 @@ class DepthwiseProgram : public Program {
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override;
 
  protected:
-  using Index = std::array<std::int64_t, 5>;  // N, C, D, H, W
+  using Index = ChainWalk::Index;
   struct Launch {
     const Arguments& arguments;
     ChainFrame frame;
@@ -48,9 +47,6 @@ class DepthwiseProgram : public Program {
     return reinterpret_cast<void (*)(const Call*)>(reinterpret_cast<std::uintptr_t>(code));
   }
   static const std::byte* at(const void* data, DType dtype, const View& view, const Index& index);
-  /// Applies the chain to call.input, sums whose first lane is output element `index` and whose
-  /// rows lie along `row_axis`. `call` has rows, lanes and the step of its input.
-  void finish(const Launch& launch, const Index& index, std::size_t row_axis, RowsCall call) const;
 
   const DepthwisePlan plan_;
   const ConvGeometry& g_ = plan_.g;
@@ -61,8 +57,6 @@ class DepthwiseProgram : public Program {
 
  private:
   std::int64_t packed_floats() const;
-
-  std::array<std::vector<std::int64_t>, 5> element_steps_;  // by axis of the rows, in bytes
 };
 
 std::unique_ptr<Program> depthwise_program(const DepthwisePlan& plan, const SplitChain& chain,

@@ -8,12 +8,12 @@
 #include "kernels/cpu/direct/block.hpp"
 #include "kernels/cpu/direct/pack_weights.hpp"
 #include "kernels/cpu/direct/schedule.hpp"
+#include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 using TileKernel = void (*)(const TileCall*);
-using RowsKernel = void (*)(const RowsCall*);
 
 constexpr std::int64_t kFloat = sizeof(float);
 
@@ -21,7 +21,7 @@ constexpr std::int64_t kFloat = sizeof(float);
 struct Launch {
   const DirectPlan& plan;
   std::span<const TileKernel> tiles;
-  RowsKernel rows;
+  StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
 };
@@ -33,19 +33,15 @@ class Walk {
       : launch_(launch),
         plan_(launch.plan),
         conv_(plan_.shape.conv),
-        moves_(moves_for(plan_.shape.input, plan_.isa)) {
+        moves_(moves_for(plan_.shape.input, plan_.isa)),
+        chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
+    // Turning reads whole squares.
     const std::int64_t pixels =
         plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + moves_.lanes : kStripPixels;
     sums_ = scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.tile_lanes));
-    if (!plan_.shape.lanes_are_channels)
-      turned_ =
-          scratch_.take_array<float>(static_cast<std::size_t>(kStripPixels * plan_.tile_lanes));
+    chain_.expect_pixels(kStripPixels, plan_.tile_lanes, plan_.isa, scratch_);
     if (plan_.staged)
       stage_ = scratch_.take_array<std::byte>(static_cast<std::size_t>(plan_.stage.bytes()));
-    elements_.resize(plan_.shape.elements.size());
-    for (const DirectShape::Element& element : plan_.shape.elements)
-      element_steps_.push_back(row_step(element.view) *
-                               static_cast<std::int64_t>(size_of(element.dtype)));
   }
 
   void run(const Block& block, std::int64_t channel_tile) {
@@ -57,14 +53,13 @@ class Walk {
     }
     channel_tile_ = channel_tile;
     width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
+    const std::int64_t within = channel_tile * plan_.tile_lanes;
+    channel_ = block.group * conv_.group_outputs + within;
+    channels_ = std::min(width_, conv_.group_outputs - within);
     for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk) run_chunk(chunk);
   }
 
  private:
-  std::int64_t row_step(const View& view) const {
-    return view.stride[plan_.shape.lanes_are_channels ? 4 : 1];
-  }
-
   void run_chunk(std::int64_t chunk) {
     const TapRange planes = taps_inside(conv_, 0, block_.plane);
     const bool last = chunk + 1 == plan_.chunks;
@@ -75,18 +70,17 @@ class Walk {
         float* sums = sums_;
         if (plan_.chunks > 1)
           sums += ((row - block_.row) * block_.columns + strip.column - block_.column) * width_;
-        RowsCall chain;
-        if (last) chain = chain_call(row, strip);
-        sum(chunk, planes, rows, row, strip, sums, last && plan_.in_registers ? &chain : nullptr);
-        if (last && !plan_.in_registers) finish(strip, sums, chain);
+        if (last) chain_.at({block_.image, channel_, block_.plane, row, strip.column});
+        sum(chunk, planes, rows, row, strip, sums, last && plan_.in_registers);
+        if (last && !plan_.in_registers) chain_.finish_pixels(sums, width_, strip.width, channels_);
       }
     }
   }
 
   void sum(std::int64_t chunk, TapRange planes, TapRange rows, std::int64_t row, const Strip& strip,
-           float* sums, RowsCall* chain) {
+           float* sums, bool finish) {
     TileCall call;
-    call.finish = chain;
+    if (finish) call.finish = &chain_.call();
     const float* weights = start_chunk(chunk, planes, rows, call);
     for (std::size_t i = strip.first; i < strip.last; ++i) {
       const Tile& tile = plan_.tiling.tiles[i];
@@ -100,7 +94,7 @@ class Walk {
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
       launch_.tiles[static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_))](&call);
-      if (chain != nullptr) skip_pixels(*chain, tile.pixels);
+      if (finish) chain_.skip_rows(tile.pixels);
     }
   }
 
@@ -121,70 +115,17 @@ class Walk {
            (planes.first * filter[1] + rows.first) * row_weights;
   }
 
-  void skip_pixels(RowsCall& chain, std::int64_t pixels) {
-    chain.output = static_cast<std::byte*>(chain.output) + pixels * chain.output_step;
-    for (std::size_t i = 0; i < elements_.size(); ++i)
-      elements_[i] = static_cast<const std::byte*>(elements_[i]) + pixels * element_steps_[i];
-  }
-
-  /// The chain over a strip, as far as it does not depend on where the sums are.
-  RowsCall chain_call(std::int64_t row, const Strip& strip) {
-    const std::int64_t channel =
-        block_.group * conv_.group_outputs + channel_tile_ * plan_.tile_lanes;
-    const auto offset = [&](const View& view, DType dtype) {
-      return (block_.image * view.stride[0] + channel * view.stride[1] +
-              block_.plane * view.stride[2] + row * view.stride[3] +
-              strip.column * view.stride[4]) *
-             static_cast<std::int64_t>(size_of(dtype));
-    };
-    for (std::size_t i = 0; i < elements_.size(); ++i)
-      elements_[i] = static_cast<const std::byte*>(launch_.arguments.elements[i]) +
-                     offset(plan_.shape.elements[i].view, plan_.shape.elements[i].dtype);
-    RowsCall call;
-    call.output = static_cast<std::byte*>(launch_.arguments.output) +
-                  offset(conv_.output, plan_.shape.output);
-    call.output_step =
-        row_step(conv_.output) * static_cast<std::int64_t>(size_of(plan_.shape.output));
-    call.elements = elements_.data();
-    call.element_steps = element_steps_.data();
-    call.uniforms = launch_.frame.uniforms;
-    if (launch_.frame.channels != nullptr) call.channels = launch_.frame.channels + channel;
-    call.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
-    return call;
-  }
-
-  // Applies the chain to a strip's sums and stores it.
-  void finish(const Strip& strip, const float* sums, RowsCall& call) {
-    const std::int64_t channels =
-        std::min(width_, conv_.group_outputs - channel_tile_ * plan_.tile_lanes);
-    if (plan_.shape.lanes_are_channels) {
-      call.input = sums;
-      call.input_step = width_ * kFloat;
-      call.rows = strip.width;
-      call.lanes = channels;
-    } else {
-      moves_.turn(sums, width_, strip.width, width_, turned_, kStripPixels);
-      call.input = turned_;
-      call.input_step = kStripPixels * kFloat;
-      call.channel_step = kFloat;
-      call.rows = channels;
-      call.lanes = strip.width;
-    }
-    launch_.rows(&call);
-  }
-
   const Launch& launch_;
   const DirectPlan& plan_;
   const ConvGeometry& conv_;
   Moves moves_;
   Scratch scratch_;
-  float *sums_ = nullptr, *turned_ = nullptr;
+  StripChain chain_;
+  float* sums_ = nullptr;
   std::byte* stage_ = nullptr;
-  SmallVector<const void*, 4> elements_;
-  SmallVector<std::int64_t, 4> element_steps_;
   Block block_;
   InputMap input_;
-  std::int64_t channel_tile_ = 0;
+  std::int64_t channel_tile_ = 0, channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };
 
@@ -196,7 +137,7 @@ class DirectProgram final : public Program {
     const std::size_t tiles = plan.specs().size();
     for (std::size_t i = 0; i < tiles; ++i)
       tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
-    rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[tiles]));
+    rows_ = reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[tiles]));
   }
 
   void run(const Arguments& arguments) const override {
@@ -224,7 +165,7 @@ class DirectProgram final : public Program {
 
   DirectPlan plan_;
   std::vector<TileKernel> tiles_;
-  RowsKernel rows_ = nullptr;
+  StripChain::RowsKernel rows_ = nullptr;
   ChainRunner runner_;
 };
 

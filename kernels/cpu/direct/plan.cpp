@@ -137,20 +137,6 @@ void cut_blocks(DirectPlan& plan) {
   }
 }
 
-RowsSpec rows_spec(const DirectPlan& plan, const SplitChain& chain, bool bf16) {
-  RowsSpec spec;
-  spec.isa = plan.isa;
-  spec.body = chain.body;
-  spec.input = DType::f32;
-  spec.output = plan.shape.output;
-  spec.bf16 = bf16;
-  spec.lanes_are_channels = plan.shape.lanes_are_channels;
-  const auto lane = static_cast<std::size_t>(plan.shape.lane_axis());
-  for (const DirectShape::Element& element : plan.shape.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[lane] == 1});
-  return spec;
-}
-
 // Whole vectors only, and pixels that instructions can reach from the tile's first.
 bool takes_registers(const DirectPlan& plan) {
   constexpr std::int64_t kReach = 1 << 30;
@@ -171,7 +157,7 @@ std::optional<TileFinish> tile_finish(const DirectPlan& plan) {
     return view.stride[4] * static_cast<std::int64_t>(size_of(dtype));
   };
   TileFinish finish{plan.rows, step(plan.shape.conv.output, plan.shape.output), {}};
-  for (const DirectShape::Element& element : plan.shape.elements)
+  for (const ElementView& element : plan.shape.elements)
     finish.element_steps.push_back(step(element.view, element.dtype));
   return finish;
 }
@@ -227,7 +213,8 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
                   .row = plan.steps.tap[1],
                   .plane = plan.steps.tap[0],
                   .channel = plan.steps.channel};
-  plan.rows = rows_spec(plan, chain, target.extensions.bf16);
+  plan.rows = rows_spec(plan.shape.tensors(), chain, plan.isa);
+  plan.rows.bf16 = target.extensions.bf16;
   plan.in_registers = takes_registers(plan);
   return plan;
 }

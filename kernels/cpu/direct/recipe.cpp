@@ -71,7 +71,7 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
     if (!is_stored(dtype))
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
-  if (auto refusal = lane_refusal(shape)) return refusal;
+  if (auto refusal = lane_refusal(shape.tensors())) return refusal;
   if (!is_addressable(direct_plan(shape, chain, target, tuning_space(shape, target).front())))
     return "the input's strides reach further than the 2 GiB of an instruction's displacement";
   return std::nullopt;

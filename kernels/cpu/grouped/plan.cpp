@@ -17,7 +17,7 @@ bool is_stored(DType dtype) {
 bool lanes_fit(const GroupedShape& shape, int axis) {
   const auto at = static_cast<std::size_t>(axis);
   return contiguous_along(shape.g.input, axis) && contiguous_along(shape.g.output, axis) &&
-         std::ranges::all_of(shape.elements, [&](const GroupedShape::Element& element) {
+         std::ranges::all_of(shape.elements, [&](const ElementView& element) {
            return contiguous_along(element.view, axis) || element.view.stride[at] == 0;
          });
 }
@@ -54,7 +54,7 @@ bool reach_fits_immediates(const GroupedShape& shape) {
              kReach &&
          reach(g.output, 32, outputs) < kReach &&
          static_cast<double>(shape.block_bytes()) < kReach &&
-         std::ranges::all_of(shape.elements, [&](const GroupedShape::Element& element) {
+         std::ranges::all_of(shape.elements, [&](const ElementView& element) {
            return reach(element.view, 32, outputs) < kReach;
          });
 }
@@ -67,9 +67,8 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, Isa 
       input(problem.input().dtype),
       output(problem.output().dtype),
       weights(problem.conv()->weights.dtype),
-      weights_text(to_text(problem.conv()->weights)) {
-  for (const Operand& element : chain.elements)
-    elements.push_back({element.tensor.dtype, broadcast_view(element.tensor, problem.output())});
+      weights_text(to_text(problem.conv()->weights)),
+      elements(element_views(chain, problem.output())) {
   if (isa == Isa::portable) return;
   lanes_are_channels = channels_fit(*this);
   fits = lanes_are_channels || columns_fit(*this);

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "expr/chain.hpp"
-#include "kernels/cpu/geometry.hpp"
+#include "kernels/cpu/chain_tensors.hpp"
 #include "kernels/cpu/grouped/config.hpp"
-#include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
 
@@ -17,17 +15,12 @@ namespace fuseplan::cpu {
 struct GroupedShape {
   GroupedShape(const Problem& problem, const SplitChain& chain, Isa isa);
 
-  struct Element {
-    DType dtype{};
-    View view;  ///< over the output
-  };
-
   Isa isa;
   ConvGeometry g;
   DType input, output, weights;
-  std::string weights_text;       ///< of the raw weight tensor
-  std::vector<Element> elements;  ///< by SplitChain::elements index
-  bool fits = false;              ///< one of the axes below can be lanes
+  std::string weights_text;  ///< of the raw weight tensor
+  std::vector<ElementView> elements;
+  bool fits = false;  ///< one of the axes below can be lanes
   bool lanes_are_channels = false;
 
   // Outputs are computed in blocks of `step` channels of whole groups, or of one group: a vector of
@@ -37,6 +30,9 @@ struct GroupedShape {
 
   int lanes() const { return lanes_of(isa); }
   int lane_axis() const { return lanes_are_channels ? 1 : 4; }
+  ChainTensors tensors() const {
+    return {g.output, output, elements, static_cast<std::size_t>(lane_axis()), 3};
+  }
   std::int64_t blocks() const { return (g.output.len[1] + step - 1) / step; }
   std::int64_t first_input(std::int64_t block) const {
     return block * step / g.group_outputs * g.group_inputs;

@@ -2,9 +2,9 @@
 #include "kernels/cpu/grouped/program.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/chain_walk.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/pack.hpp"
 #include "kernels/cpu/portable/conv_input.hpp"
@@ -56,15 +56,13 @@ class GroupedProgram final : public Program {
         std::min(division.units(), std::int64_t{4} * arguments.parallel.threads()));
     arguments.parallel(tasks, [&](int task) {
       Scratch local;
-      GroupedCall call;
-      const void** elements = local.take_array<const void*>(plan_.elements.size() + 1);
-      call.elements = elements;
-      call.uniforms = frame.uniforms;
-      call.channel_stride_bytes = frame.channel_stride * static_cast<std::int64_t>(sizeof(float));
+      ChainWalk chain(plan_.tensors(), arguments, frame, local);
       const Range range = split(division.units(), tasks, task);
       for (long unit = range.first; unit < range.last; ++unit) {
+        GroupedCall call;
         const Index index = place(division, unit, call);
-        point(arguments, frame, index, call, elements);
+        point(arguments, index, call);
+        point(chain.at(index), call);
         kernel_(&call);
       }
     });
@@ -78,7 +76,7 @@ class GroupedProgram final : public Program {
 
  private:
   using Kernel = void (*)(const GroupedCall*);
-  using Index = std::array<std::int64_t, 5>;  // N, C, D, H, W of the first output
+  using Index = ChainWalk::Index;  // of the first output
 
   /// The unit's first output; what the call computes from there on.
   Index place(const Division& division, std::int64_t unit, GroupedCall& call) const {
@@ -97,30 +95,26 @@ class GroupedProgram final : public Program {
     return {plane / g.output.len[2], channel, plane % g.output.len[2], row, 0};
   }
 
-  void point(const Arguments& arguments, const ChainFrame& frame, const Index& index,
-             GroupedCall& call, const void** elements) const {
+  void point(const Arguments& arguments, const Index& index, GroupedCall& call) const {
     const ConvGeometry& g = plan_.g;
     const TapSpan depths = taps_inside(g, 0, index[2]);
     call.depths = std::max<std::int64_t>(0, depths.end - depths.first);
     call.depth_offset = depths.first * plan_.depth_bytes();
     // In the padding the pointer may lie outside the tensor; the kernel does not follow it there.
     const std::int64_t depth = index[2] * g.stride[0] - g.pad_lo[0] + depths.first * g.dilation[0];
-    call.input = at(arguments.input, plan_.input, g.input,
-                    {index[0], 0, depth, call.input_row, -g.pad_lo[2]});
-    call.output = const_cast<std::byte*>(at(arguments.output, plan_.output, g.output, index));
-    for (std::size_t i = 0; i < plan_.elements.size(); ++i)
-      elements[i] =
-          at(arguments.elements[i], plan_.elements[i].dtype, plan_.elements[i].view, index);
+    call.input = static_cast<const std::byte*>(arguments.input) + index[0] * plan_.input_bytes(0) +
+                 depth * plan_.input_bytes(2) + call.input_row * plan_.input_bytes(3) -
+                 g.pad_lo[2] * plan_.input_bytes(4);
     call.weights = static_cast<const std::byte*>(arguments.weights) +
                    index[1] / plan_.step * plan_.block_bytes();
-    if (frame.channels != nullptr) call.channels = frame.channels + index[1];
   }
 
-  static const std::byte* at(const void* data, DType dtype, const View& view, const Index& index) {
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis)
-      offset += index[axis] * view.stride[axis];
-    return static_cast<const std::byte*>(data) + offset * static_cast<std::int64_t>(size_of(dtype));
+  static void point(const RowsCall& chain, GroupedCall& call) {
+    call.output = chain.output;
+    call.elements = chain.elements;
+    call.uniforms = chain.uniforms;
+    call.channels = chain.channels;
+    call.channel_stride_bytes = chain.channel_stride_bytes;
   }
 
   const GroupedPlan plan_;

@@ -28,7 +28,7 @@ TileChain::TileChain(VectorCode& code, const GroupedPlan& plan)
     : code_(code), plan_(plan), storage_(code, {rdx, rax, rcx}), sum_(code.vec(0)) {
   streams_.push_back({plan.output, &plan.g.output, true});
   const auto axis = static_cast<std::size_t>(plan.lane_axis());
-  for (const GroupedShape::Element& element : plan.elements)
+  for (const ElementView& element : plan.elements)
     streams_.push_back({element.dtype, &element.view, element.view.stride[axis] != 0});
   list_kept();
 }

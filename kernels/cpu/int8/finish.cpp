@@ -159,7 +159,7 @@ bool can_finish_bytes(const DirectShape& shape, const SplitChain& chain, Isa isa
     if ((node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic_) || node.fn == Fn::pow_) return false;
     ++functions;
   }
-  const auto along_lanes = [](const DirectShape::Element& e) { return e.view.stride[1] == 1; };
+  const auto along_lanes = [](const ElementView& e) { return e.view.stride[1] == 1; };
   return functions <= kMostFunctions && std::ranges::all_of(shape.elements, along_lanes);
 }
 

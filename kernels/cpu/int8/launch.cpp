@@ -5,24 +5,22 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
-#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/int8/pack_weights.hpp"
 #include "kernels/cpu/int8/stage.hpp"
+#include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 using TileKernel = void (*)(ByteTileCall*);
-using RowsKernel = void (*)(const RowsCall*);
 
-constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kStripPixels = 64;  // whose sums wait in the first-level cache
 
 /// What all threads of one launch share.
 struct Launch {
   const BytePlan& plan;
   std::span<const TileKernel> tiles;
-  RowsKernel rows;
+  StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
 };
@@ -40,18 +38,13 @@ class Walk {
         plan_(launch.plan),
         conv_(plan_.shape.conv),
         moves_(byte_moves_for(plan_.is_signed(), plan_.dot.kind)),
-        turns_(moves_for(DType::f32, plan_.isa)) {
-    const auto floats = [&](std::int64_t pixels) {
-      return scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.tile_lanes));
-    };
+        chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.staged) stage_ = scratch_.take_array<std::byte>(stage_bytes(plan_));
-    // Turning reads and writes whole squares.
-    if (!plan_.finished) sums_ = floats(kStripPixels + turns_.lanes);
-    if (!plan_.finished && !plan_.shape.lanes_are_channels) turned_ = floats(kStripPixels);
-    elements_.resize(plan_.shape.elements.size());
-    for (const DirectShape::Element& element : plan_.shape.elements)
-      element_steps_.push_back(row_step(element.view) *
-                               static_cast<std::int64_t>(size_of(element.dtype)));
+    if (plan_.finished) return;
+    chain_.expect_pixels(kStripPixels, plan_.tile_lanes, plan_.isa, scratch_);
+    // Turning reads whole squares.
+    sums_ = scratch_.take_array<float>(
+        static_cast<std::size_t>((kStripPixels + plan_.lanes()) * plan_.tile_lanes));
   }
 
   void run(const ByteWindow& window, std::int64_t channel_tile) {
@@ -67,20 +60,12 @@ class Walk {
     call_.weights = static_cast<const std::byte*>(launch_.arguments.weights) +
                     window.group * plan_.weight_offset(plan_.tiles_of_channels) +
                     plan_.weight_offset(channel_tile);
-    call_.elements = elements_.data();
-    call_.uniforms = launch_.frame.uniforms;
-    if (launch_.frame.channels != nullptr) call_.channels = launch_.frame.channels + channel_;
-    call_.channel_stride_bytes = launch_.frame.channel_stride * kFloat;
     if (plan_.finished) return run_finished();
     for (std::int64_t row = window.row; row < window.row + window.rows; row += plan_.tile_rows)
       plan_.tile_rows == 1 ? run_row(row) : run_band(row);
   }
 
  private:
-  std::int64_t row_step(const View& view) const {
-    return view.stride[plan_.shape.lanes_are_channels ? 4 : 1];
-  }
-
   // Tiles of one size and neighbourhood in one call.
   void run_finished() {
     const std::int64_t width = conv_.output.len[4], end = window_.row + window_.rows;
@@ -100,8 +85,12 @@ class Walk {
   }
 
   void run_tiles(const Pixels& first, std::int64_t count) {
-    point_at(first);
-    call_.result = output_;
+    const RowsCall& chain = point_at(first);
+    call_.result = chain.output;
+    call_.elements = chain_.elements();
+    call_.uniforms = chain.uniforms;
+    call_.channels = chain.channels;
+    call_.channel_stride_bytes = chain.channel_stride_bytes;
     run_tile(first, count);
   }
 
@@ -144,60 +133,24 @@ class Walk {
            window_.plane * conv_.stride[0] * stride[2] + row * steps.row + column * steps.column;
   }
 
-  /// Sets output_ and elements_ to where the first of the pixels lies.
-  void point_at(const Pixels& pixels) {
-    const auto offset = [&](const View& view, DType dtype) {
-      return (window_.image * view.stride[0] + channel_ * view.stride[1] +
-              window_.plane * view.stride[2] + pixels.row * view.stride[3] +
-              pixels.column * view.stride[4]) *
-             static_cast<std::int64_t>(size_of(dtype));
-    };
-    for (std::size_t i = 0; i < elements_.size(); ++i)
-      elements_[i] = static_cast<const std::byte*>(launch_.arguments.elements[i]) +
-                     offset(plan_.shape.elements[i].view, plan_.shape.elements[i].dtype);
-    output_ = static_cast<std::byte*>(launch_.arguments.output) +
-              offset(conv_.output, plan_.shape.output);
+  const RowsCall& point_at(const Pixels& pixels) {
+    return chain_.at({window_.image, channel_, window_.plane, pixels.row, pixels.column});
   }
 
   // Applies the chain to sums that the tiles have left, and stores.
   void finish(const Pixels& pixels, const float* sums) {
     point_at(pixels);
-    RowsCall call;
-    call.output = output_;
-    call.output_step =
-        row_step(conv_.output) * static_cast<std::int64_t>(size_of(plan_.shape.output));
-    call.elements = elements_.data();
-    call.element_steps = element_steps_.data();
-    call.uniforms = call_.uniforms;
-    call.channels = call_.channels;
-    call.channel_stride_bytes = call_.channel_stride_bytes;
-    if (plan_.shape.lanes_are_channels) {
-      call.input = sums;
-      call.input_step = width_ * kFloat;
-      call.rows = pixels.count;
-      call.lanes = channels_;
-    } else {
-      turns_.turn(sums, width_, pixels.count, width_, turned_, kStripPixels);
-      call.input = turned_;
-      call.input_step = kStripPixels * kFloat;
-      call.channel_step = kFloat;
-      call.rows = channels_;
-      call.lanes = pixels.count;
-    }
-    launch_.rows(&call);
+    chain_.finish_pixels(sums, width_, pixels.count, channels_);
   }
 
   const Launch& launch_;
   const BytePlan& plan_;
   const ConvGeometry& conv_;
   ByteMoves moves_;
-  Moves turns_;
   Scratch scratch_;
+  StripChain chain_;
   std::byte* stage_ = nullptr;
-  float *sums_ = nullptr, *turned_ = nullptr;  // sums are i32, moved as floats
-  std::byte* output_ = nullptr;
-  SmallVector<const void*, 4> elements_;
-  SmallVector<std::int64_t, 4> element_steps_;
+  float* sums_ = nullptr;  // sums are i32, moved as floats
   ByteWindow window_;
   ByteTileCall call_;
   std::int64_t channel_tile_ = 0, channel_ = 0, channels_ = 0;
@@ -211,7 +164,8 @@ class ByteProgram final : public Program {
     const std::size_t tiles = plan.specs().size();
     for (std::size_t i = 0; i < tiles; ++i)
       tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
-    if (!plan.finished) rows_ = reinterpret_cast<RowsKernel>(const_cast<void*>(entries[tiles]));
+    if (!plan.finished)
+      rows_ = reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[tiles]));
   }
 
   void run(const Arguments& arguments) const override {
@@ -241,7 +195,7 @@ class ByteProgram final : public Program {
 
   BytePlan plan_;
   std::vector<TileKernel> tiles_;
-  RowsKernel rows_ = nullptr;
+  StripChain::RowsKernel rows_ = nullptr;
   ChainRunner runner_;
 };
 

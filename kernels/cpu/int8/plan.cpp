@@ -133,7 +133,7 @@ void add_variants(BytePlan& plan) {
   spec.finished = plan.finished;
   if (plan.finished) {
     spec.output = steps_of(plan.shape.conv.output, plan.shape.output);
-    for (const DirectShape::Element& element : plan.shape.elements)
+    for (const ElementView& element : plan.shape.elements)
       spec.elements.push_back(steps_of(element.view, element.dtype));
   }
   const auto add = [&](int pixels, int width) {
@@ -159,7 +159,7 @@ bool outputs_reach(const DirectShape& shape, int pixels) {
     return std::max(view.stride[3], view.stride[4]) < kReach / pixels;
   };
   return reaches(shape.conv.output) &&
-         std::ranges::all_of(shape.elements, reaches, &DirectShape::Element::view);
+         std::ranges::all_of(shape.elements, reaches, &ElementView::view);
 }
 
 }  // namespace

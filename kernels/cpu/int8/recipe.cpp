@@ -18,23 +18,9 @@
 namespace fuseplan::cpu {
 namespace {
 
-RowsSpec rows_spec(const BytePlan& plan, const SplitChain& chain) {
-  RowsSpec spec;
-  spec.isa = plan.isa;
-  spec.body = chain.body;
-  spec.input = DType::i32;
-  spec.output = plan.shape.output;
-  spec.lanes_are_channels = plan.shape.lanes_are_channels;
-  const auto lane = static_cast<std::size_t>(plan.shape.lane_axis());
-  for (const DirectShape::Element& element : plan.shape.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[lane] == 1});
-  return spec;
-}
-
 ByteFinishSpec finish_spec(const BytePlan& plan, const SplitChain& chain) {
   ByteFinishSpec spec{finishing_body(chain.body, plan.shape.output), plan.shape.output, {}};
-  for (const DirectShape::Element& element : plan.shape.elements)
-    spec.elements.push_back(element.dtype);
+  for (const ElementView& element : plan.shape.elements) spec.elements.push_back(element.dtype);
   return spec;
 }
 
@@ -49,7 +35,9 @@ class ByteRecipe final : public Recipe {
       functions.push_back({fmt::format("int8_tile_{}x{}_{}", spec.pixels, spec.vectors,
                                        spec.finished ? "finished" : "sums"),
                            emit_byte_tile(spec, finish)});
-    if (!plan_.finished) functions.push_back({"int8_rows", emit_rows(rows_spec(plan_, chain_))});
+    if (!plan_.finished)
+      functions.push_back({"int8_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_,
+                                                            plan_.isa, DType::i32))});
     if (!chain_.channels.roots.empty())
       functions.push_back({"int8_channels", emit_channel_prologue(chain_, plan_.isa)});
     return functions;
@@ -78,7 +66,7 @@ std::optional<std::string> byte_refusal(const Problem& problem, const SplitChain
   if (problem.conv() == nullptr) return "the plan has no convolution";
   if (isa == Isa::portable) return "int8 kernels are written for AVX2 and AVX-512 only";
   const DirectShape shape = direct_shape(problem, chain);
-  if (auto refusal = lane_refusal(shape)) return refusal;
+  if (auto refusal = lane_refusal(shape.tensors())) return refusal;
   const BytePlan plan = byte_plan(shape, chain, isa, dot, byte_tuning_space(shape, isa, dot)[0]);
   if (!std::ranges::all_of(plan.variants, is_addressable))
     return "a tile's input reaches further than the 2 GiB of an instruction's displacement";

@@ -26,7 +26,7 @@ struct Kernels {
   InputTransform::Kernel input;
   OutputTransform::TileKernel output;
   FilterKernel filter;
-  OutputTransform::RowsKernel rows;
+  StripChain::RowsKernel rows;
   const void* channels = nullptr;
 
   Kernels(const WinogradPlan& plan, std::span<const void* const> entries) {
@@ -36,7 +36,7 @@ struct Kernels {
     input = kernel_at<InputTransform::Kernel>(entries[next++]);
     output = kernel_at<OutputTransform::TileKernel>(entries[next++]);
     filter = kernel_at<FilterKernel>(entries[next++]);
-    rows = kernel_at<OutputTransform::RowsKernel>(entries[next++]);
+    rows = kernel_at<StripChain::RowsKernel>(entries[next++]);
     if (next < entries.size()) channels = entries[next];
   }
 };

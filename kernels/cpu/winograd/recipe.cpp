@@ -18,19 +18,6 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-RowsSpec rows_spec(const WinogradPlan& plan, const SplitChain& chain) {
-  RowsSpec spec;
-  spec.isa = plan.isa;
-  spec.body = chain.body;
-  spec.input = DType::f32;
-  spec.output = plan.shape.output;
-  spec.lanes_are_channels = plan.shape.lanes_are_channels;
-  const auto lane = static_cast<std::size_t>(plan.shape.lane_axis());
-  for (const DirectShape::Element& element : plan.shape.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[lane] == 1});
-  return spec;
-}
-
 // Weights that the caches do not hold until they are read. A narrow vector is half a line, which
 // memory is better not sent by itself.
 bool streams_weights(const WinogradPlan& plan) {
@@ -58,7 +45,8 @@ class WinogradRecipe final : public Recipe {
          emit_output_transform(isa, rows, columns, OutputTransform::strides(plan_))});
     functions.push_back(
         {"winograd_filter", emit_filter_transform(isa, rows, columns, streams_weights(plan_))});
-    functions.push_back({"winograd_rows", emit_rows(rows_spec(plan_, chain_))});
+    functions.push_back(
+        {"winograd_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.isa))});
     if (!chain_.channels.roots.empty())
       functions.push_back({"winograd_channels", emit_channel_prologue(chain_, plan_.isa)});
     return functions;

@@ -63,7 +63,7 @@ std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const Sp
   const std::string need = "contiguous channels (NHWC) or contiguous rows (NCHW)";
   if (shape.conv.input.stride[1] != 1 && !contiguous_along(shape.conv.input, 4))
     return refuse(Kind::layout, "neither in the input", need);
-  if (auto refusal = lane_refusal(shape)) return refuse(Kind::layout, *refusal, need);
+  if (auto refusal = lane_refusal(shape.tensors())) return refuse(Kind::layout, *refusal, need);
   return std::nullopt;
 }
 

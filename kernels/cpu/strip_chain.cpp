@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strip_chain.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+}  // namespace
+
+void StripChain::expect_pixels(std::int64_t pixels, std::int64_t channels, Isa isa,
+                               Scratch& scratch) {
+  if (by_pixel_) return;
+  moves_ = moves_for(DType::f32, isa);
+  const auto whole = [&](std::int64_t length) {
+    return (length + moves_.lanes - 1) / moves_.lanes * moves_.lanes;
+  };
+  turned_step_ = whole(pixels);
+  turned_ = scratch.take_array<float>(static_cast<std::size_t>(turned_step_ * whole(channels)));
+}
+
+void StripChain::finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,
+                               std::int64_t channels) {
+  if (by_pixel_) return finish_rows(sums, step, pixels, channels);
+  moves_.turn(sums, step, pixels, channels, turned_, turned_step_);
+  finish_rows(turned_, turned_step_, channels, pixels);
+}
+
+void StripChain::finish_rows(const float* sums, std::int64_t step, std::int64_t rows,
+                             std::int64_t lanes) {
+  RowsCall& chain = call();
+  chain.input = sums;
+  chain.input_step = step * kFloat;
+  chain.rows = rows;
+  chain.lanes = lanes;
+  rows_(&chain);
+}
+
+}  // namespace fuseplan::cpu

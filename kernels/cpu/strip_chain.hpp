@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/memory.hpp"
+#include "kernels/cpu/chain_walk.hpp"
+#include "kernels/cpu/direct/moves.hpp"
+
+namespace fuseplan::cpu {
+
+/// Applies a chain to strips of sums that wait in memory, and stores them: one thread's scratch and
+/// its walk. `finish` works where the walk points.
+class StripChain : public ChainWalk {
+ public:
+  using RowsKernel = void (*)(const RowsCall*);
+
+  StripChain(const ChainTensors& tensors, RowsKernel rows, const Arguments& arguments,
+             const ChainFrame& frame, Scratch& scratch)
+      : ChainWalk(tensors, arguments, frame, scratch),
+        rows_(rows),
+        by_pixel_(tensors.lane_axis == 1) {}
+
+  /// Sums by pixel will be finished, up to so many; where rows of the output are channels they are
+  /// turned first.
+  void expect_pixels(std::int64_t pixels, std::int64_t channels, Isa isa, Scratch& scratch);
+
+  /// Sums [pixel][channel], `step` floats from one pixel to the next. Behind the last pixel and
+  /// channel may lie what makes whole squares for Moves::turn.
+  void finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,
+                     std::int64_t channels);
+  /// Sums that lie as the output's rows do, `step` floats from one to the next.
+  void finish_rows(const float* sums, std::int64_t step, std::int64_t rows, std::int64_t lanes);
+
+ private:
+  RowsKernel rows_;
+  bool by_pixel_;
+  Moves moves_{};
+  float* turned_ = nullptr;
+  std::int64_t turned_step_ = 0;
+};
+
+}  // namespace fuseplan::cpu
