@@ -2,6 +2,7 @@
 // Promises about executions rather than shapes: bits that do not depend on threads, plans that run
 // in place, other sizes of a dynamic plan, sizes without end.
 #include <cstring>
+#include <memory>
 
 #include "matrix.hpp"
 
@@ -128,33 +129,61 @@ TEST(Execution, TakesOtherSizesOfADynamicPlan) {
     for (const char* layout : {"nchw", "nhwc"}) expect_dynamic_right(level, layout);
 }
 
+// Plans that read one pointer's bytes in different ways - by shape, type, layout, groups - by each
+// kind of kernel.
+const std::vector<std::vector<std::string>> kOfOnePointer = {
+    {"f32:1x32x6x6:nchw;conv(f32:16x32x1x1)", "f32:1x16x6x6:nchw;conv(f32:32x16x1x1)",
+     "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nchw)", "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nhwc)",
+     "f32:1x4x6x6:nchw;conv(f32:16x4x2x4:nhwc)", "f32:1x64x6x6:nchw;conv(f32:16x32x1x1,groups=2)"},
+    {"f32:1x64x28x28:nchw;conv(f32:96x64x3x3,pad=1x1)",
+     "f32:1x96x28x28:nchw;conv(f32:64x96x3x3,pad=1x1)",
+     "f32:1x64x28x28:nchw;conv(f32:96x64x3x3:nhwc,pad=1x1)"},
+    {"f16:1x64x28x28:nchw;conv(f16:96x64x3x3,pad=1x1)",
+     "f32:1x32x28x28:nchw;conv(f32:96x32x3x3,pad=1x1)",
+     "f16:1x96x28x28:nchw;conv(f16:64x96x3x3,pad=1x1)"},
+    {"f16:1x64x9x9:nhwc;conv(f16:96x64x3x3,stride=2x2)",
+     "bf16:1x64x9x9:nhwc;conv(bf16:96x64x3x3,stride=2x2)",
+     "f16:1x128x9x9:nhwc;conv(f16:96x64x3x3,stride=2x2,groups=2)",
+     "f16:1x64x9x9:nhwc;conv(f16:96x64x3x3:nhwc,stride=2x2)"},
+    {"f32:1x64x9x9:nhwc;conv(f32:96x64x1x1)", "f32:1x96x9x9:nhwc;conv(f32:64x96x1x1)",
+     "f32:1x64x9x9:nhwc;conv(f32:96x64x1x1:nhwc)"},
+    {"f32:1x32x9x9:nhwc;conv(f32:48x4x3x3,pad=1x1,groups=8)",
+     "f32:1x16x9x9:nhwc;conv(f32:48x4x3x3,pad=1x1,groups=4)",
+     "f32:1x64x9x9:nhwc;conv(f32:96x2x3x3,pad=1x1,groups=32)"},
+    {"u8:1x64x9x9:nhwc;conv(i8:96x64x3x3,pad=1x1);scale_shift(f32:1x96x1x1)",
+     "i8:1x64x9x9:nhwc;conv(i8:96x64x3x3,pad=1x1);scale_shift(f32:1x96x1x1)",
+     "i8:1x128x9x9:nhwc;conv(i8:96x64x3x3,pad=1x1,groups=2);scale_shift(f32:1x96x1x1)"},
+};
+
+void share_parameters(Case& from, Case& to) {
+  for (std::size_t i = 0; i < to.parameter_count(); ++i) {
+    ASSERT_EQ(to.parameter(i).bytes(), from.parameter(i).bytes());
+    std::memcpy(to.parameter(i).data(), from.parameter(i).data(), to.parameter(i).bytes());
+  }
+}
+
 // The same bytes mean other weights to another plan, and one args object may serve both.
 TEST(Execution, KeepsWeightsOfDifferentTensorsApart) {
-  const char* const kForms[] = {
-      "f32:1x32x6x6:nchw;conv(f32:16x32x1x1)",    "f32:1x16x6x6:nchw;conv(f32:32x16x1x1)",
-      "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nchw)", "f32:1x4x6x6:nchw;conv(f32:16x4x4x2:nhwc)",
-      "f32:1x4x6x6:nchw;conv(f32:16x4x2x4:nhwc)", "f32:1x64x6x6:nchw;conv(f32:16x32x1x1,groups=2)"};
-  for (const std::string& level : kLevels) {
-    const Handle handle = handle_at(level);
-    const auto args = driver::make<driver::Args>(fuseplanCreateOperatorArgs);
-    driver::check(fuseplanSetArgsFlags(args.get(), fuseplanArgsConstantWeights));
-    std::vector<float> weights(512);
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 37) - 18;
-    for (int round = 0; round < 2; ++round)
-      for (const char* form : kForms) {
-        Case c(driver::parse_problem(form));
-        c.compile(handle.get());
-        std::memcpy(c.parameter(0).data(), weights.data(), weights.size() * sizeof(float));
-        fuseplanOp_t conv = nullptr;
-        driver::check(fuseplanPlanGetOp(c.plan(), 0, &conv));
-        if (round == 0)
-          driver::check(
-              fuseplanSetOpArgsConvForward(args.get(), conv, nullptr, nullptr, weights.data()));
-        driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
-                                          c.output_desc(), c.output().data(), args.get()));
-        EXPECT_TRUE(c.compare().ok()) << form << " at " << level << c.compare().describe();
+  for (const std::string& level : kLevels)
+    for (const auto& texts : kOfOnePointer) {
+      const Handle handle = handle_at(level);
+      std::vector<std::unique_ptr<Case>> cases;
+      for (const std::string& text : texts) {
+        cases.push_back(std::make_unique<Case>(driver::parse_problem(text)));
+        share_parameters(*cases.front(), *cases.back());
+        cases.back()->compile(handle.get());
       }
-  }
+      Case& owner = *cases.front();
+      owner.set_constant_weights();
+      for (int round = 0; round < 2; ++round)
+        for (const auto& c : cases) {
+          c->output().fill(0);
+          driver::check(fuseplanExecutePlan(handle.get(), c->plan(), c->input_desc(),
+                                            c->input().data(), c->output_desc(), c->output().data(),
+                                            owner.args()));
+          EXPECT_TRUE(c->compare().ok()) << driver::to_text(c->problem()) << " at " << level;
+        }
+    }
 }
 
 TEST(Execution, RefusesOtherSizesOfAFixedPlan) {

@@ -7,6 +7,7 @@
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/isa.hpp"
+#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -15,18 +16,19 @@ constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, 
 
 class Conv1x1 : public ::testing::TestWithParam<Strides> {
  protected:
-  void SetUp() override {
-    if (cpu::host_isa() != cpu::Isa::avx512) GTEST_SKIP() << "this CPU has no AVX-512";
-  }
   Problem problem(const ConvCase& shape, DType output, Tail tail) {
     return conv_problem(shape, {DType::f32, output, GetParam()}, tail, random_);
   }
   /// Whether the kernels take the problem; if they do, checks them with the first `most`
-  /// configurations.
+  /// configurations. Where the CPU has no AVX-512, checks that none is offered.
   bool run(const Problem& problem, std::size_t most = 1) {
     const KernelCase test(problem, random_);
     if (cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, test.chain()))
       return false;
+    if (!runs_here()) {
+      EXPECT_TRUE(is_refused_here(problem, test.chain()));
+      return true;
+    }
     const FlushDenormals flush;
     for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain())) {
       EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), config))))
@@ -34,6 +36,14 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
       if (--most == 0) break;
     }
     return true;
+  }
+  static bool runs_here() { return cpu::host_isa() == cpu::Isa::avx512; }
+  static bool is_refused_here(const Problem& problem, const SplitChain& chain) {
+    Traits traits;
+    traits.isa = cpu::host_isa();
+    Verdict verdict("cpu_conv1x1");
+    find_solver("cpu_conv1x1")->accepts({problem, chain, traits}, verdict);
+    return !verdict.accepted() && verdict.rejections().front().code == RejectCode::Device;
   }
   bool is_dense() const {
     return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
@@ -105,6 +115,10 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
       const Problem problem = this->problem(shape, DType::f32, tail);
       const KernelCase test(problem, random_);
       if (cpu::conv1x1_refusal(problem, test.chain())) continue;
+      if (!runs_here()) {
+        EXPECT_TRUE(is_refused_here(problem, test.chain()));
+        continue;
+      }
       const auto recipe = cpu::conv1x1_recipe(problem, test.chain(),
                                               cpu::conv1x1_configs(problem, test.chain()).front());
       const std::vector<double> one = test.run(*recipe, 1).values();
@@ -126,6 +140,10 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
           const Problem problem = this->problem(shape, output, tail);
           const SplitChain chain = optimize(lower(problem), {});
           if (cpu::conv1x1_refusal(problem, chain)) continue;
+          if (!runs_here()) {
+            EXPECT_TRUE(is_refused_here(problem, chain));
+            continue;
+          }
           const auto configs = cpu::conv1x1_configs(problem, chain);
           for (std::size_t i = 0; i < configs.size(); i += 5)
             run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, configs[i]), end);

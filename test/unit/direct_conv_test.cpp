@@ -28,17 +28,17 @@ std::vector<Setting> settings() {
 
 class DirectConv : public ::testing::TestWithParam<Setting> {
  protected:
-  /// Whether the kernels take the problem; if they do, checks them with
-  /// `config`, or the default.
-  bool run(const Problem& problem, const cpu::DirectConfig* config = nullptr) {
+  /// Whether the kernels take the problem; if they do, checks them with each of `configs`, or the
+  /// default.
+  bool run(const Problem& problem, std::vector<cpu::DirectConfig> configs = {}) {
     const KernelCase test(problem, random_);
     const cpu::Target& target = GetParam().target;
     if (direct_refusal(problem, test.chain(), target)) return false;
-    const cpu::DirectConfig chosen =
-        config != nullptr ? *config : direct_configs(problem, target).front();
+    if (configs.empty()) configs.push_back(direct_configs(problem, target).front());
     const FlushDenormals flush;
-    EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, chosen))))
-        << to_text(chosen);
+    for (const cpu::DirectConfig& config : configs)
+      EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, config))))
+          << to_text(config);
     return true;
   }
 
@@ -117,18 +117,21 @@ TEST_P(DirectConv, Configurations) {
       {{2, 21, 12, 13}, {70, 21, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
   };
   for (const ConvCase& shape : cases)
-    for (DType type : {DType::f32, DType::bf16})
-      for (const bool staged : {false, true})
-        for (const cpu::DirectConfig& tile :
-             direct_configs(problem(shape, type, type, Tail::none), GetParam().target))
+    for (DType type : {DType::f32, DType::bf16}) {
+      const Problem problem = this->problem(shape, type, type, Tail::add_gelu);
+      std::vector<cpu::DirectConfig> configs;
+      for (cpu::DirectConfig config : direct_configs(problem, GetParam().target)) {
+        if (type == DType::bf16 && !config.pairs) continue;
+        for (const bool staged : {false, true})
           for (const auto& [block, chunk] : {std::pair{30, 7}, std::pair{200, 64}}) {
-            if (type == DType::bf16 && !tile.pairs) continue;
-            cpu::DirectConfig config = tile;
             config.block = block;
             config.chunk = chunk;
             config.staged = staged;
-            run(problem(shape, type, type, Tail::add_gelu), &config);
+            configs.push_back(config);
           }
+      }
+      if (!configs.empty()) run(problem, configs);
+    }
 }
 
 // Chains that end in the tile's registers: operands of every type, the previous output, more
@@ -144,11 +147,9 @@ TEST_P(DirectConv, ChainsInRegisters) {
       for (DType out : kTypes)
         for (Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::residual}) {
           const Problem problem = this->problem(shape, in, out, tail);
-          for (const cpu::DirectConfig& tile : direct_configs(problem, GetParam().target)) {
-            cpu::DirectConfig config = tile;
-            config.chunk = 8;
-            run(problem, &config);
-          }
+          auto configs = direct_configs(problem, GetParam().target);
+          for (cpu::DirectConfig& config : configs) config.chunk = 8;
+          run(problem, configs);
         }
 }
 
