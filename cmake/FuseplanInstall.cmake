@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where: header, library, driver with the problem lists, and what
+# What `cmake --install` puts where: headers, libraries, driver with the problem lists, and what
 # find_package and pkg-config read.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fuseplan)
 
-install(TARGETS fuseplan EXPORT fuseplanTargets)
+install(TARGETS fuseplan fuseplan_miopen EXPORT fuseplanTargets)
 if(FUSEPLAN_BUILD_DRIVER)
   install(TARGETS fuseplan-driver)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/problems
@@ -35,5 +35,7 @@ else()
   set(FUSEPLAN_PC_REQUIRES ${pc_requires})
   set(FUSEPLAN_PC_LIBS ${pc_libs})
 endif()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/fuseplan.pc.in ${PROJECT_BINARY_DIR}/fuseplan.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/fuseplan.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name fuseplan fuseplan_miopen)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

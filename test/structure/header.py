@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""header.py <include directory> <C compiler> <C++ compiler> <library>
+"""header.py <include directory> <C compiler> <C++ compiler> <libfuseplan> <libfuseplan_miopen>
 
-Each public header compiles by itself as strict C99 and as C++; the library exports exactly the
-functions that the headers declare."""
+Each public header compiles by itself as strict C99 and as C++; each library exports exactly the
+functions that its headers declare, so that neither has the other's names."""
 
 import pathlib
 import re
 import subprocess
 import sys
 
-include, c, cxx, library = sys.argv[1:5]
+include, c, cxx, fuseplan_library, miopen_library = sys.argv[1:6]
 STRICT = ["-fsyntax-only", "-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-Wundef", f"-I{include}"]
 DIALECTS = [
     [c, "-x", "c", "-std=c99", "-Wstrict-prototypes", "-Wc++-compat"],
@@ -29,6 +29,25 @@ def without_comments(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
 
 
+def is_miopen(header):
+    return header.parent.name == "miopen"
+
+
+def check_exports(headers, pattern, library):
+    """Complaints about a library, and the number of its functions."""
+    declared = set()
+    for header in headers:
+        declared |= set(re.findall(rf"\b({pattern}\w+)\s*\((?!\*)", without_comments(header.read_text())))
+    names = subprocess.run(["nm", "-D", "--defined-only", library], text=True, capture_output=True, check=True)
+    symbols = [line.split() for line in names.stdout.splitlines()]
+    exported = {name.split("@")[0] for _, kind, name in symbols if kind != "A"}
+    return (
+        [f"declared, but not exported: {name}" for name in sorted(declared - exported)]
+        + [f"exported, but not declared: {name}" for name in sorted(exported - declared)],
+        len(exported),
+    )
+
+
 def main():
     complaints = []
     headers = sorted(pathlib.Path(include).rglob("*.h"))
@@ -42,18 +61,18 @@ def main():
             if result.returncode != 0:
                 complaints.append(f"{' '.join(dialect)}: {name}\n{result.stderr}")
 
-    declared = set()
-    for header in headers:
-        declared |= set(re.findall(r"\b(fuseplan\w+)\s*\((?!\*)", without_comments(header.read_text())))
-    names = subprocess.run(["nm", "-D", "--defined-only", library], text=True, capture_output=True, check=True)
-    symbols = [line.split() for line in names.stdout.splitlines()]
-    exported = {name.split("@")[0] for _, kind, name in symbols if kind != "A"}
-    complaints += [f"declared, but not exported: {name}" for name in sorted(declared - exported)]
-    complaints += [f"exported, but not declared: {name}" for name in sorted(exported - declared)]
+    functions = 0
+    for mine, pattern, library in (
+        ([h for h in headers if not is_miopen(h)], "fuseplan", fuseplan_library),
+        ([h for h in headers if is_miopen(h)], "(?:miopen|fuseplanMiopen)", miopen_library),
+    ):
+        found, count = check_exports(mine, pattern, library)
+        complaints += found
+        functions += count
 
     print("\n".join(complaints))
-    print(f"{len(headers)} headers, {len(exported)} functions, {len(complaints)} complaints")
-    return 1 if complaints or not headers or not exported else 0
+    print(f"{len(headers)} headers, {functions} functions, {len(complaints)} complaints")
+    return 1 if complaints or not headers or not functions else 0
 
 
 sys.exit(main())

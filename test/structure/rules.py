@@ -7,14 +7,17 @@ Each check takes the path of a file (relative to the root) and its text, and yie
 import re
 
 # A directory sees itself and what stands left of it.
-STAGES = "base plan expr kernels solve solvers backend cache run api".split()
+STAGES = "base plan expr kernels solve solvers backend cache run api miopen".split()
 
 # Where that is more than a directory may see.
 NARROWER = {
     "cache": {"base", "cache"},
     "driver": {"driver", "support", "fuseplan"},  # a client of the C API
+    "miopen": {"miopen", "fuseplan"},  # another
     "support": {"support"},  # the oracle shares no code with what it checks
     "include": {"fuseplan"},
+    # Found as <fuseplan/miopen/...> and as <miopen/...>: these name each other by file alone.
+    "include/fuseplan/miopen": {"include/fuseplan/miopen"},
     "examples": {"examples"},
 }
 
@@ -30,7 +33,7 @@ PRIVATE_LIBRARIES = [
     (r"dlfcn\.h", r"src/backend/.*|test/.*"),
     (r"(nlohmann|CLI)/.*", r"src/driver/.*|test/.*"),
     (r"gtest/.*", r"test/.*"),
-    (r"fuseplan/.*", r"(src/(api|driver)|include|examples|test)/.*"),
+    (r"fuseplan/.*", r"(src/(api|driver|miopen)|include|examples|test)/.*"),
 ]
 
 SOURCE = re.compile(r".*\.(c|h|cpp|hpp|def)$")
@@ -47,6 +50,8 @@ def home_of(path):
     if parts[:2] == ["test", "support"]:
         # cache_*: not part of the oracle, but what several tests of the cache share.
         return None if parts[2].startswith("cache_") else "support"
+    if parts[:3] == ["include", "fuseplan", "miopen"]:
+        return "include/fuseplan/miopen"
     return parts[0] if parts[0] in STAGES + ["include", "examples"] else None
 
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "miopen/activation.hpp"
+
+#include "miopen/settings.hpp"
+#include "miopen/status.hpp"
+
+namespace fuseplan::miopen {
+
+Activation activation_of(miopenActivationDescriptor_t descriptor) {
+  require(descriptor != nullptr, miopenStatusBadParm, "activDesc is NULL");
+  fuseplanActivationMode_t mode;
+  Activation activation;
+  auto& [a, b, g] = activation.parameters;
+  check(fuseplanGetActivationDescriptor(fuseplan_of(descriptor), &mode, &a, &b, &g));
+  activation.mode = mode;
+  return activation;
+}
+
+const char* activation_text(int mode) {
+  constexpr const char* kNames[] = {"pasthru",   "logistic", "tanh",  "relu",
+                                    "softrelu",  "abs",      "power", "clippedrelu",
+                                    "leakyrelu", "elu",      "clamp"};
+  require(mode >= miopenActivationPASTHRU && mode <= miopenActivationCLAMP,
+          miopenStatusUnsupportedOp, "{} is no activation mode", mode);
+  return kNames[mode];
+}
+
+}  // namespace fuseplan::miopen

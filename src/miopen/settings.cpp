@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "miopen/settings.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "miopen/status.hpp"
+
+extern char** environ;
+
+namespace fuseplan::miopen {
+namespace {
+
+void print_line(void*, fuseplanLogLevel_t, const char* line) { std::fprintf(stderr, "%s\n", line); }
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool is_on(std::string_view text) {
+  return text == "1" || text == "on" || text == "ON" || text == "yes" || text == "true";
+}
+
+std::string find_mode(std::string_view text) {
+  if (text == "1" || text == "NORMAL") return "normal";
+  if (text == "2" || text == "FAST") return "fast";
+  if (text == "3" || text == "HYBRID" || text == "5" || text == "DYNAMIC_HYBRID") return "hybrid";
+  return {};
+}
+
+std::string tune_ms(std::string_view text) {
+  const auto value = number(text);
+  return value && *value >= 1 && *value <= 600000 ? std::to_string(*value) : std::string();
+}
+
+std::string cache_off(std::string_view text) { return is_on(text) ? "off" : std::string(); }
+std::string any_text(std::string_view text) { return std::string(text); }
+
+// MIOpen's variables with a counterpart: the option's value, or nothing if it is not understood.
+constexpr struct Alias {
+  const char* variable;
+  const char* option;
+  const char* own;  ///< fuseplan's variable, which wins
+  std::string (*value)(std::string_view);
+} kAliases[] = {
+    {"MIOPEN_FIND_MODE_FUSION", "find_mode", "FUSEPLAN_FIND_MODE", find_mode},
+    {"MIOPEN_TUNING_TIME_MS_MAX", "tune_ms", "FUSEPLAN_TUNE_MS", tune_ms},
+    {"MIOPEN_DISABLE_CACHE", "cache", "FUSEPLAN_CACHE", cache_off},
+    {"MIOPEN_CUSTOM_CACHE_DIR", "cache_dir", "FUSEPLAN_CACHE_DIR", any_text},
+};
+
+constexpr const char* kLogLevel = "MIOPEN_LOG_LEVEL";
+constexpr const char* kDeterministic = "MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC";
+
+class Reader {
+ public:
+  Settings read() {
+    log_level();
+    Settings settings;
+    settings.device = variable("FUSEPLAN_DEVICE");
+    settings.refuse = is_on(variable("FUSEPLAN_COMPAT_REFUSE"));
+    settings.quirks = variable("FUSEPLAN_COMPAT_QUIRKS") != "0";
+    settings.deterministic = is_on(variable(kDeterministic));
+    for (const Alias& alias : kAliases) settings.options += option(alias);
+    for (char** entry = environ; *entry != nullptr; ++entry) note_ignored(*entry);
+    return settings;
+  }
+
+ private:
+  // fuseplan's own variable, where set, has decided already.
+  void log_level() {
+    const auto level = number(variable(kLogLevel));
+    logging_ = number(variable("FUSEPLAN_LOG_LEVEL")).value_or(0) >= fuseplanLogWarning;
+    if (!level || std::getenv("FUSEPLAN_LOG_LEVEL") != nullptr) return;
+    if (fuseplanSetLogLevel(static_cast<fuseplanLogLevel_t>(*level)) != fuseplanStatusSuccess)
+      return;
+    static_cast<void>(fuseplanSetLogCallback(print_line, nullptr));
+    logging_ = *level >= fuseplanLogWarning;
+  }
+
+  static std::string option(const Alias& alias) {
+    const std::string value = alias.value(variable(alias.variable));
+    const std::string key = fmt::format("--{}=", alias.option);
+    const bool decided = std::getenv(alias.own) != nullptr ||
+                         variable("FUSEPLAN_FLAGS").find(key) != std::string_view::npos;
+    return value.empty() || decided ? std::string() : key + value + " ";
+  }
+
+  void note_ignored(std::string_view entry) const {
+    if (!logging_ || !entry.starts_with("MIOPEN_")) return;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (name == kLogLevel || name == kDeterministic) return;
+    for (const Alias& alias : kAliases)
+      if (name == alias.variable) return;
+    print_line(nullptr, fuseplanLogWarning,
+               fmt::format("fuseplan_miopen,ignored,variable={}", name).c_str());
+  }
+
+  bool logging_ = false;
+};
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings& instance = *new Settings(Reader().read());
+  return instance;
+}
+
+}  // namespace fuseplan::miopen
