@@ -7,3 +7,4 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/project -B ${BUILD} -G ${GENERATOR} -DCMAKE_C_
   -DCONSUMER_STATIC=${STATIC} -DCONSUMER_VERSION=${VERSION})
 run(${CMAKE_COMMAND} --build ${BUILD})
 run(${BUILD}/consumer ${VERSION})
+run(${BUILD}/consumer_miopen)

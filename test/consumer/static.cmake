@@ -7,5 +7,5 @@ run(${CMAKE_COMMAND} -S ${ROOT} -B ${BUILD} -G ${GENERATOR} -DBUILD_SHARED_LIBS=
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${FLAGS}
   -DFUSEPLAN_DEVELOPER=${DEVELOPER} -DFUSEPLAN_BUILD_DRIVER=OFF -DFUSEPLAN_BUILD_EXAMPLES=OFF
   -DFUSEPLAN_BUILD_TESTS=ON)
-run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2 --target fuseplan)
+run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2 --target fuseplan fuseplan_miopen)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${BUILD} --output-on-failure --no-tests=error -L consumer)
