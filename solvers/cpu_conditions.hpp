@@ -28,10 +28,19 @@ inline void need_real_data(const Question& question, Verdict& verdict) {
     need(element.tensor, "added tensor", element.op);
 }
 
+/// No op that needs sums over the whole batch.
+inline void need_one_pass(const Question& question, Verdict& verdict) {
+  const int op = question.problem.batch_op();
+  verdict.need(op < 0, RejectCode::Sequence, "op",
+               op < 0 ? "" : kind_of(question.problem.ops()[static_cast<std::size_t>(op)].body),
+               "ops that need no sums over the batch", {}, op);
+}
+
 /// A convolution kernel takes real data unless it says otherwise.
 inline void need_convolution(const Question& question, Verdict& verdict, bool present,
                              bool real = true) {
   if (real) need_real_data(question, verdict);
+  need_one_pass(question, verdict);
   const bool has = question.problem.conv() != nullptr;
   verdict.need(has == present, RejectCode::Sequence, "first op",
                kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");

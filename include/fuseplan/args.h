@@ -69,6 +69,34 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsScaleShift(fuseplanOperatorArgs_t
                                                           const void* beta, const void* scale,
                                                           const void* shift);
 
+/* Training; formulas in plan.h. All tensors are of the op's bnScaleBiasDesc. savedMean and
+ * savedInvVariance receive the batch's mean and 1 / sqrt(variance + epsilon), for the backward op.
+ * runningMean and runningVariance are updated, running = (1 - expAvgFactor) * running +
+ * expAvgFactor * new, with the batch's mean and its unbiased variance, sum((x - mean)^2) / (M - 1)
+ * (of a single value: 0). NULL: not written; the running ones both or none, and both given if the
+ * op was created with runningMeanVariance (BadParm). alpha and beta do not touch them.
+ * InvalidValue: epsilon is negative or not finite, or expAvgFactor is not finite. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormForward(
+    fuseplanOperatorArgs_t args, fuseplanOp_t bnFwdOp, const void* alpha, const void* beta,
+    const void* bnScale, const void* bnBias, void* savedMean, void* savedInvVariance,
+    void* runningMean, void* runningVariance, double expAvgFactor, double epsilon);
+
+/* x: what the forward op read, of the op's xDesc; the others of its bnScaleBiasDesc.
+ * resultBnScaleDiff and resultBnBiasDiff receive dscale and dbias; NULL: not written. alpha scales
+ * dx only. bnBias is read only by an activation's backward op in front, and may otherwise be NULL.
+ */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormBackward(
+    fuseplanOperatorArgs_t args, fuseplanOp_t bnBwdOp, const void* alpha, const void* beta,
+    const void* x, const void* bnScale, const void* bnBias, void* resultBnScaleDiff,
+    void* resultBnBiasDiff, const void* savedMean, const void* savedInvVariance);
+
+/* x: what the forward activation read, of the op's xDesc; NULL if a batch normalisation's backward
+ * op follows. y stands for MIOpen's order of arguments and is not needed: the derivative is
+ * computed from x. The rest as in fuseplanSetOpArgsActivForward. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsActivBackward(
+    fuseplanOperatorArgs_t args, fuseplanOp_t activBwdOp, const void* alpha, const void* beta,
+    const void* y, const void* x, double activAlpha, double activBeta, double activGamma);
+
 /* Promises of the caller, fuseplanArgsFlag_t bits; 0 at the start. fuseplanArgsConstantWeights:
  * what a weight pointer shows changes only together with a call of fuseplanSetOpArgsConvForward.
  * InvalidValue: an unknown bit. */

@@ -79,6 +79,55 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpTensorAdd(fuseplanPlan_t plan, fus
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpScaleShift(fuseplanPlan_t plan, fuseplanOp_t* scaleOp,
                                                          fuseplanTensorDescriptor_t scaleShiftDesc);
 
+/* ---- Training ---------------------------------------------------------------------------------
+ *
+ * With M = N * D * H * W values per channel (fuseplanBNSpatial) or M = N per place of C x [D x] H x
+ * W (fuseplanBNPerActivation), sums over these values, xhat = (x - mean) * invVariance:
+ *
+ *   forward    mean = sum(x) / M, variance = sum((x - mean)^2) / M,
+ *              invVariance = 1 / sqrt(variance + epsilon), y = scale * xhat + bias
+ *   backward   dbias = sum(dy), dscale = sum(dy * xhat),
+ *              dx = scale * invVariance * (dy - dbias / M - xhat * dscale / M)
+ *
+ * (Ioffe and Szegedy 2015, arXiv:1502.03167.) Variances are computed from differences from the
+ * mean, block by block, and joined by the formula of Chan, Golub and LeVeque 1983 (The American
+ * Statistician 37:3), so they do not cancel however far the mean is from 0; results are the same
+ * for any number of threads.
+ *
+ * One plan for each direction. Forward: the batch normalisation, then any pointwise ops. Backward:
+ * the plan's input is the gradient dy, its output dx; ops stand in the order in which the gradient
+ * passes them, so the backward op of what came last in forward stands first: fuseplanCreateOp-
+ * ActivationBackward, then fuseplanCreateOpBatchNormBackward, which is the last op of its plan.
+ * Pointwise ops may stand in front (a bias of zeros, another gradient added), not a convolution.
+ *
+ * bnScaleBiasDesc: type Float; lengths as for inference; describes scale, bias and all statistics
+ * and gradients of them. NULL: derived from what the op reads (fuseplanDeriveBNTensorDescriptor),
+ * in its layout. xDesc: what the op's forward read, of dy's lengths and any floating type and
+ * strides; NULL: described as dy is.
+ *
+ * UnsupportedOp: the op cannot stand at this place of a plan; the message says why. */
+
+/* y = scale * xhat + bias. The first op of a plan. runningMeanVariance: arguments must have a
+ * running mean and variance, which are updated. Behind a convolution it is refused, as the
+ * gradients need the convolution's output: make that the output of a plan of its own. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormForward(
+    fuseplanPlan_t plan, fuseplanOp_t* bnFwdOp, fuseplanBatchNormMode_t bn_mode,
+    bool runningMeanVariance, fuseplanTensorDescriptor_t bnScaleBiasDesc);
+
+/* dx of batch normalisation, the last op of its plan. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormBackward(
+    fuseplanPlan_t plan, fuseplanOp_t* bnBwdOp, fuseplanBatchNormMode_t bn_mode,
+    fuseplanTensorDescriptor_t xDesc, fuseplanTensorDescriptor_t bnScaleBiasDesc);
+
+/* dx = dy * mode'(x). Where the derivative does not exist: RELU'(0) = 0, ABS'(0) = 0, LEAKYRELU'(0)
+ * and ELU'(0) are those of the negative side, clamps follow x for low < x <= high. A factor of 0
+ * gives 0 whatever dy. Directly in front of fuseplanCreateOpBatchNormBackward x is not read but
+ * computed again, as scale * xhat + bias of that op's arguments. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpActivationBackward(fuseplanPlan_t plan,
+                                                                 fuseplanOp_t* activBwdOp,
+                                                                 fuseplanActivationMode_t mode,
+                                                                 fuseplanTensorDescriptor_t xDesc);
+
 /* The op of that number: the same fuseplanOp_t that its creation gave. BadParm: there is none. */
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOp(fuseplanPlan_t plan, int op_idx, fuseplanOp_t* op);
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetOpCount(fuseplanPlan_t plan, int* opCount);

@@ -26,6 +26,7 @@ struct Arguments {
   std::span<const void* const> channels;  ///< raw, by SplitChain::channels_in index
   std::span<const void* const> elements;  ///< raw, by SplitChain::elements index
   std::span<const double> scalars;        ///< by SplitChain::scalars index
+  std::span<void* const> results;         ///< by SplitChain::results index; null: not wanted
   const Parallel& parallel;
 };
 

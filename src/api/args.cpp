@@ -13,7 +13,7 @@ namespace {
 struct NamedPointer {
   Role role;
   const void* value;
-  const char* name;
+  const char* name;  ///< nullptr: may be left out
 };
 
 struct Setter {
@@ -26,7 +26,8 @@ struct Setter {
 
 void set_args(fuseplanOperatorArgs_t args, const Setter& setter,
               std::initializer_list<NamedPointer> pointers,
-              std::initializer_list<OpArgs::Scalar> scalars) {
+              std::initializer_list<OpArgs::Scalar> scalars,
+              std::initializer_list<OpArgs::Result> results = {}) {
   const auto object = pin(args, "args");
   const auto op = pin(setter.op, setter.op_name);
   require(std::string_view(op->kind) == setter.kind, Status::BadParm,
@@ -36,9 +37,20 @@ void set_args(fuseplanOperatorArgs_t args, const Setter& setter,
   if (setter.alpha != nullptr) values.alpha = *static_cast<const float*>(setter.alpha);
   if (setter.beta != nullptr) values.beta = *static_cast<const float*>(setter.beta);
   for (const auto& [role, value, name] : pointers)
-    values.pointers.push_back({role, required(value, name)});
+    values.pointers.push_back({role, name == nullptr ? value : required(value, name)});
   values.scalars.assign(scalars.begin(), scalars.end());
+  values.results.assign(results.begin(), results.end());
   object->args.set(op->index, std::move(values));
+}
+
+void require_epsilon(double epsilon) {
+  require(std::isfinite(epsilon) && epsilon >= 0, Status::InvalidValue,
+          "epsilon is {}, expected a finite number that is not negative", epsilon);
+}
+
+void require_running_pair(const void* mean, const void* variance) {
+  require((mean == nullptr) == (variance == nullptr), Status::BadParm,
+          "of runningMean and runningVariance one is NULL, expected both or none");
 }
 
 }  // namespace
@@ -85,8 +97,7 @@ fuseplanStatus_t fuseplanSetOpArgsBatchNormInference(fuseplanOperatorArgs_t args
                                                      const void* estimatedVariance,
                                                      double epsilon) {
   return guard(__func__, [&] {
-    require(std::isfinite(epsilon) && epsilon >= 0, Status::InvalidValue,
-            "epsilon is {}, expected a finite number that is not negative", epsilon);
+    require_epsilon(epsilon);
     set_args(args, {bnOp, "bnOp", "norm", alpha, beta},
              {{Role::norm_scale, bnScale, "bnScale"},
               {Role::norm_bias, bnBias, "bnBias"},
@@ -111,6 +122,58 @@ fuseplanStatus_t fuseplanSetOpArgsScaleShift(fuseplanOperatorArgs_t args, fusepl
   return guard(__func__, [&] {
     set_args(args, {scaleOp, "scaleOp", "scale_shift", alpha, beta},
              {{Role::scale, scale, "scale"}, {Role::shift, shift, "shift"}}, {});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsBatchNormForward(
+    fuseplanOperatorArgs_t args, fuseplanOp_t bnFwdOp, const void* alpha, const void* beta,
+    const void* bnScale, const void* bnBias, void* savedMean, void* savedInvVariance,
+    void* runningMean, void* runningVariance, double expAvgFactor, double epsilon) {
+  return guard(__func__, [&] {
+    require_epsilon(epsilon);
+    require(std::isfinite(expAvgFactor), Status::InvalidValue,
+            "expAvgFactor is {}, expected a finite number", expAvgFactor);
+    require_running_pair(runningMean, runningVariance);
+    require(runningMean != nullptr || !pin(bnFwdOp, "bnFwdOp")->needs_running, Status::BadParm,
+            "bnFwdOp was created with running statistics, but runningMean and runningVariance are "
+            "NULL");
+    set_args(args, {bnFwdOp, "bnFwdOp", "norm_training", alpha, beta},
+             {{Role::norm_scale, bnScale, "bnScale"}, {Role::norm_bias, bnBias, "bnBias"}},
+             {{Role::epsilon, epsilon}, {Role::average_factor, expAvgFactor}},
+             {{Role::saved_mean, savedMean},
+              {Role::saved_inv_variance, savedInvVariance},
+              {Role::running_mean, runningMean},
+              {Role::running_variance, runningVariance}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsBatchNormBackward(
+    fuseplanOperatorArgs_t args, fuseplanOp_t bnBwdOp, const void* alpha, const void* beta,
+    const void* x, const void* bnScale, const void* bnBias, void* resultBnScaleDiff,
+    void* resultBnBiasDiff, const void* savedMean, const void* savedInvVariance) {
+  return guard(__func__, [&] {
+    set_args(args, {bnBwdOp, "bnBwdOp", "norm_backward", alpha, beta},
+             {{Role::source, x, "x"},
+              {Role::norm_scale, bnScale, "bnScale"},
+              {Role::norm_bias, bnBias, nullptr},
+              {Role::saved_mean, savedMean, "savedMean"},
+              {Role::saved_inv_variance, savedInvVariance, "savedInvVariance"}},
+             {},
+             {{Role::scale_gradient, resultBnScaleDiff}, {Role::bias_gradient, resultBnBiasDiff}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsActivBackward(fuseplanOperatorArgs_t args,
+                                                fuseplanOp_t activBwdOp, const void* alpha,
+                                                const void* beta, const void* /*y*/, const void* x,
+                                                double activAlpha, double activBeta,
+                                                double activGamma) {
+  return guard(__func__, [&] {
+    set_args(args, {activBwdOp, "activBwdOp", "activation_backward", alpha, beta},
+             {{Role::source, x, nullptr}},
+             {{Role::activ_alpha, activAlpha},
+              {Role::activ_beta, activBeta},
+              {Role::activ_gamma, activGamma}});
   });
 }
 

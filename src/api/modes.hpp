@@ -16,6 +16,12 @@ inline Activation activation_of(fuseplanActivationMode_t mode) {
 }
 
 /// -1 for "any".
+inline NormMode norm_mode_of(fuseplanBatchNormMode_t mode) {
+  require(mode == fuseplanBNPerActivation || mode == fuseplanBNSpatial, Status::BadParm,
+          "bn_mode is {}, expected a fuseplanBatchNormMode_t", static_cast<int>(mode));
+  return static_cast<NormMode>(mode);
+}
+
 inline int algorithm_of(fuseplanConvFwdAlgorithm_t algorithm) {
   const int number = static_cast<int>(algorithm);
   require(number >= -1 && number <= fuseplanConvolutionFwdAlgoImplicitGEMM && number != 4,

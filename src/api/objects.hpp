@@ -55,6 +55,7 @@ struct PlanObject {
 struct OpObject {
   int index;
   const char* kind;
+  bool needs_running;  ///< arguments must have a running mean and variance
 };
 
 struct ArgsObject {

@@ -25,7 +25,9 @@ void check_input(const Tensor& input) { (void)op_output(ActivationOp{Activation:
 
 fuseplanOp_t make_op(Plan& plan, OpBody body) {
   const char* kind = kind_of(body);
-  const auto op = create<fuseplanOp_t>(OpObject{plan.op_count(), kind});
+  const auto* training = std::get_if<NormTrainingOp>(&body);
+  const auto op = create<fuseplanOp_t>(
+      OpObject{plan.op_count(), kind, training != nullptr && training->running});
   try {
     plan.append(std::move(body));
   } catch (...) {
@@ -40,6 +42,27 @@ void append(PlanObject& object, fuseplanOp_t* op, const char* name, OpBody body)
   object.ops.reserve(object.ops.size() + 1);
   object.ops.push_back(make_op(object.plan, std::move(body)));
   *op = object.ops.back();
+}
+
+// What the plan's next op reads.
+Tensor value_of(const Plan& plan) {
+  return plan.op_count() == 0 ? plan.input() : plan.output_of(plan.op_count() - 1);
+}
+
+Tensor source_of(const Plan& plan, fuseplanTensorDescriptor_t descriptor) {
+  return descriptor == nullptr ? value_of(plan) : tensor_of(descriptor, "xDesc");
+}
+
+Tensor norm_parameters(const Plan& plan, NormMode mode, fuseplanTensorDescriptor_t descriptor) {
+  if (descriptor != nullptr) return tensor_of(descriptor, "bnScaleBiasDesc");
+  const Tensor value = value_of(plan);
+  Dims lens(value.lens.size(), 1);
+  if (mode == NormMode::per_activation) lens = value.lens;
+  lens[0] = 1;
+  lens[1] = value.lens[1];
+  Tensor params = with_lens(value, lens);
+  params.dtype = DType::f32;
+  return params;
 }
 
 DynamicDims dynamic_dims_of(int bits) {
@@ -140,6 +163,42 @@ fuseplanStatus_t fuseplanCreateOpScaleShift(fuseplanPlan_t plan, fuseplanOp_t* s
   return guard(__func__, [&] {
     const auto object = pin(plan, "plan");
     append(*object, scaleOp, "scaleOp", ScaleShiftOp{tensor_of(scaleShiftDesc, "scaleShiftDesc")});
+  });
+}
+
+fuseplanStatus_t fuseplanCreateOpBatchNormForward(fuseplanPlan_t plan, fuseplanOp_t* bnFwdOp,
+                                                  fuseplanBatchNormMode_t bn_mode,
+                                                  bool runningMeanVariance,
+                                                  fuseplanTensorDescriptor_t bnScaleBiasDesc) {
+  return guard(__func__, [&] {
+    const auto object = pin(plan, "plan");
+    const NormMode mode = norm_mode_of(bn_mode);
+    append(*object, bnFwdOp, "bnFwdOp",
+           NormTrainingOp{mode, norm_parameters(object->plan, mode, bnScaleBiasDesc),
+                          runningMeanVariance});
+  });
+}
+
+fuseplanStatus_t fuseplanCreateOpBatchNormBackward(fuseplanPlan_t plan, fuseplanOp_t* bnBwdOp,
+                                                   fuseplanBatchNormMode_t bn_mode,
+                                                   fuseplanTensorDescriptor_t xDesc,
+                                                   fuseplanTensorDescriptor_t bnScaleBiasDesc) {
+  return guard(__func__, [&] {
+    const auto object = pin(plan, "plan");
+    const NormMode mode = norm_mode_of(bn_mode);
+    append(*object, bnBwdOp, "bnBwdOp",
+           NormBackwardOp{mode, norm_parameters(object->plan, mode, bnScaleBiasDesc),
+                          source_of(object->plan, xDesc)});
+  });
+}
+
+fuseplanStatus_t fuseplanCreateOpActivationBackward(fuseplanPlan_t plan, fuseplanOp_t* activBwdOp,
+                                                    fuseplanActivationMode_t mode,
+                                                    fuseplanTensorDescriptor_t xDesc) {
+  return guard(__func__, [&] {
+    const auto object = pin(plan, "plan");
+    append(*object, activBwdOp, "activBwdOp",
+           ActivationBackwardOp{activation_of(mode), source_of(object->plan, xDesc)});
   });
 }
 

@@ -26,6 +26,7 @@ struct Launch {
   std::span<const void* const> channels;  ///< by SplitChain::channels_in index
   std::span<const void* const> elements;  ///< by SplitChain::elements index
   std::span<const double> scalars;        ///< by SplitChain::scalars index
+  std::span<void* const> results;         ///< by SplitChain::results index; null: not wanted
   const Parallel& parallel;
   void* stream = nullptr;
 };

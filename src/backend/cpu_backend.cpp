@@ -29,7 +29,7 @@ class CpuExecutable final : public Executable {
 
   void launch(const Launch& launch) const override {
     program_->run({launch.input, launch.output, launch.weights, launch.channels, launch.elements,
-                   launch.scalars, launch.parallel});
+                   launch.scalars, launch.results, launch.parallel});
   }
   std::size_t prepared_bytes() const override { return program_->prepared_bytes(); }
   std::string weight_format() const override { return program_->weight_format(); }

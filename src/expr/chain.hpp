@@ -29,6 +29,8 @@ struct Operand {
 struct Chain {
   std::vector<Operand> scalars, channels, elements;
   Expr expr;
+  Expr sums;  ///< over the same leaves, what is summed over the batch first; usually no roots
+  std::vector<Operand> results;  ///< what is written besides the output
 };
 
 Chain lower(const Problem& problem);
@@ -42,6 +44,10 @@ Chain lower(const Problem& problem);
 struct SplitChain {
   std::vector<Operand> scalars, channels_in, elements;
   Expr uniforms, channels, body;
+  /// Backward batch normalisation: the chain of its first pass, with a body of two roots and the
+  /// operand lists of this one. See norm_stages.hpp.
+  std::vector<SplitChain> sums;
+  std::vector<Operand> results;  ///< what a launch writes besides the output; any may be left out
 
   bool reads_previous() const;
 };

@@ -10,9 +10,10 @@ namespace {
 // Forward mode: the tangent of each node, kNoRef where it is 0, in the order of the graph.
 class Differentiation {
  public:
-  Differentiation(const Graph& graph, Leaf leaf, int index)
+  Differentiation(const Graph& graph, Leaf leaf, int index, Leaf seed)
       : graph_(graph), leaf_(leaf), index_(index) {
     const Ref count = graph.size();
+    seed_ = seed == Leaf::none ? graph_.constant(1) : graph_.leaf(seed);
     for (Ref ref = 0; ref < count; ++ref) tangents_.push_back(tangent_of(ref));
   }
 
@@ -27,8 +28,7 @@ class Differentiation {
 
   Ref tangent_of(Ref ref) {
     const Node node = graph_[ref];  // a copy: building derivatives grows the graph
-    if (node.leaf != Leaf::none)
-      return node.leaf == leaf_ && node.index == index_ ? graph_.constant(1) : kNoRef;
+    if (node.leaf != Leaf::none) return node.leaf == leaf_ && node.index == index_ ? seed_ : kNoRef;
     const Derivative& rule = derivative_of(node.fn);
     Term x[3] = {}, dx[3] = {};
     bool moves = false;
@@ -60,16 +60,17 @@ class Differentiation {
   Graph graph_;
   Leaf leaf_;
   int index_;
+  Ref seed_;
   std::vector<Ref> tangents_;
 };
 
 }  // namespace
 
-Expr differentiate(const Expr& expr, Leaf leaf, int index) {
+Expr differentiate(const Expr& expr, Leaf leaf, int index, Leaf seed) {
   require(expr.roots.size() == 1, Status::InternalError,
           "only an expression with one result can be differentiated, this one has {}",
           expr.roots.size());
-  Expr result = Differentiation(expr.graph, leaf, index).result(expr.roots.front());
+  Expr result = Differentiation(expr.graph, leaf, index, seed).result(expr.roots.front());
   for (auto pass : {pass_canonicalize, pass_constant_fold, pass_simplify, pass_cse}) pass(result);
   return result;
 }

@@ -14,12 +14,19 @@ constexpr PassInfo kPasses[] = {
 };
 static_assert(std::size(kPasses) <= 32, "PassOptions holds a bit per pass");
 
-PassReport run(const PassInfo& pass, bool enabled, bool with_text, Expr& expr) {
-  PassReport report{pass.name, enabled, 0, expr.graph.size(), 0, {}, {}};
-  if (with_text) report.before = to_text(expr);
-  if (enabled) report.applied = pass.run(expr);
-  report.nodes_after = expr.graph.size();
-  if (with_text) report.after = to_text(expr);
+int nodes_of(const Chain& chain) { return chain.expr.graph.size() + chain.sums.graph.size(); }
+
+std::string text_of(const Chain& chain) {
+  if (chain.sums.roots.empty()) return to_text(chain.expr);
+  return to_text(chain.expr) + "; sums " + to_text(chain.sums);
+}
+
+PassReport run(const PassInfo& pass, bool enabled, bool with_text, Chain& chain) {
+  PassReport report{pass.name, enabled, 0, nodes_of(chain), 0, {}, {}};
+  if (with_text) report.before = text_of(chain);
+  if (enabled) report.applied = pass.run(chain.expr) + pass.run(chain.sums);
+  report.nodes_after = nodes_of(chain);
+  if (with_text) report.after = text_of(chain);
   return report;
 }
 
@@ -43,7 +50,7 @@ SplitChain optimize(const Chain& chain, const PassOptions& options, std::vector<
                     bool with_text) {
   Chain optimized = chain;
   for (const PassInfo& pass : kPasses) {
-    PassReport entry = run(pass, options.is_enabled(pass), report && with_text, optimized.expr);
+    PassReport entry = run(pass, options.is_enabled(pass), report && with_text, optimized);
     if (report) report->push_back(std::move(entry));
   }
   return split(optimized);

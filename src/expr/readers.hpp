@@ -31,7 +31,8 @@ std::string gpu_source(const Expr& expr, const std::function<std::string(const N
 /// d root / d leaf for the only root of `expr`, as an expression over the same leaves. Where a
 /// derivative does not exist: that of the branch select takes, 0 for abs at 0, and at a tie that of
 /// max's first and min's second argument. So relu'(0) = 0, leakyrelu'(0) is the slope, and a clamp
-/// follows its input for low < x <= high.
-Expr differentiate(const Expr& expr, Leaf leaf, int index = 0);
+/// follows its input for low < x <= high. `seed`, a leaf that `expr` does not have, multiplies the
+/// result: under a branch that is not taken there is no product, so 0 stays 0 if it is infinite.
+Expr differentiate(const Expr& expr, Leaf leaf, int index = 0, Leaf seed = Leaf::none);
 
 }  // namespace fuseplan

@@ -28,13 +28,13 @@ struct Part {
 
 class Splitter {
  public:
-  Splitter(const Chain& chain, SplitChain& result)
-      : whole_(chain.expr.graph),
+  Splitter(const Graph& whole, SplitChain& result)
+      : whole_(whole),
         rates_(rates_of(whole_)),
         parts_{Part(result.uniforms, whole_.size()), Part(result.channels, whole_.size()),
                Part(result.body, whole_.size())} {}
 
-  void run(Ref root) {
+  void run(const std::vector<Ref>& roots) {
     for (Ref ref = 0; ref < whole_.size(); ++ref) {
       Part& own = part(rate(ref));
       Node node = whole_[ref];
@@ -42,7 +42,7 @@ class Splitter {
         if (arg != kNoRef) arg = brought(arg, rate(ref));
       own.moved[static_cast<std::size_t>(ref)] = own.interner.push(node);
     }
-    part(Rate::element).expr.roots = {brought(root, Rate::element)};
+    for (Ref root : roots) part(Rate::element).expr.roots.push_back(brought(root, Rate::element));
   }
 
  private:
@@ -73,12 +73,26 @@ bool SplitChain::reads_previous() const {
   return false;
 }
 
+namespace {
+
+SplitChain split_over(const Chain& chain, const Expr& expr) {
+  SplitChain result;
+  result.scalars = chain.scalars;
+  result.channels_in = chain.channels;
+  result.elements = chain.elements;
+  Splitter(expr.graph, result).run(expr.roots);
+  for (Expr* part : {&result.uniforms, &result.channels, &result.body}) *part = compact(*part);
+  return result;
+}
+
+}  // namespace
+
 SplitChain split(const Chain& chain) {
   require(chain.expr.roots.size() == 1, Status::InternalError,
           "a chain has one result, this one has {}", chain.expr.roots.size());
-  SplitChain result{chain.scalars, chain.channels, chain.elements, {}, {}, {}};
-  Splitter(chain, result).run(chain.expr.roots.front());
-  for (Expr* part : {&result.uniforms, &result.channels, &result.body}) *part = compact(*part);
+  SplitChain result = split_over(chain, chain.expr);
+  if (!chain.sums.roots.empty()) result.sums.push_back(split_over(chain, chain.sums));
+  result.results = chain.results;
   return result;
 }
 

@@ -41,6 +41,46 @@ void require_broadcastable(const Tensor& other, const Tensor& input, std::string
           dims_text(other.lens), dims_text(input.lens));
 }
 
+void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
+  if (mode == NormMode::spatial)
+    return require_per_channel(params, input, "spatial batch normalisation parameters");
+  require(mode == NormMode::per_activation, Status::BadParm,
+          "batch normalisation mode {} is neither per activation (0) nor spatial (1)",
+          static_cast<int>(mode));
+  Dims expected = input.lens;
+  expected[0] = 1;
+  validate(params, "per-activation batch normalisation parameters");
+  require_real(params, "per-activation batch normalisation parameters");
+  require(params.lens == expected, Status::BadParm,
+          "per-activation batch normalisation parameters are {}, expected {}",
+          dims_text(params.lens), dims_text(expected));
+}
+
+// What training writes must not share memory with itself, and is f32 whatever the data.
+void require_training(NormMode mode, const Tensor& params, const Tensor& input) {
+  require_real(input, "input of batch normalisation for training");
+  require_norm(mode, params, input);
+  require(params.dtype == DType::f32, Status::BadParm,
+          "parameters and statistics of batch normalisation for training are {}, expected f32",
+          name_of(params.dtype));
+  require(!may_overlap(params), Status::BadParm,
+          "parameters {} with strides {} have elements that share memory", dims_text(params.lens),
+          dims_text(params.strides, ','));
+}
+
+void require_mode(Activation mode) {
+  require(name_of(mode) != nullptr, Status::BadParm, "{} is no activation mode",
+          static_cast<int>(mode));
+}
+
+// x of a backward op, where dy is what the op reads.
+void require_source(const Tensor& source, const Tensor& input) {
+  validate(source, "x");
+  require_real(source, "x");
+  require(source.lens == input.lens, Status::BadParm, "x is {}, expected {} as dy",
+          dims_text(source.lens), dims_text(input.lens));
+}
+
 struct OutputOf {
   const Tensor& input;
 
@@ -50,25 +90,11 @@ struct OutputOf {
     return derived();
   }
   Tensor operator()(const NormOp& op) const {
-    if (op.mode == NormMode::spatial) {
-      require_per_channel(op.params, input, "spatial batch normalisation parameters");
-      return derived();
-    }
-    require(op.mode == NormMode::per_activation, Status::BadParm,
-            "batch normalisation mode {} is neither per activation (0) nor spatial (1)",
-            static_cast<int>(op.mode));
-    Dims expected = input.lens;
-    expected[0] = 1;
-    validate(op.params, "per-activation batch normalisation parameters");
-    require_real(op.params, "per-activation batch normalisation parameters");
-    require(op.params.lens == expected, Status::BadParm,
-            "per-activation batch normalisation parameters are {}, expected {}",
-            dims_text(op.params.lens), dims_text(expected));
+    require_norm(op.mode, op.params, input);
     return derived();
   }
   Tensor operator()(const ActivationOp& op) const {
-    require(name_of(op.mode) != nullptr, Status::BadParm, "{} is no activation mode",
-            static_cast<int>(op.mode));
+    require_mode(op.mode);
     return derived();
   }
   Tensor operator()(const AddOp& op) const {
@@ -77,6 +103,21 @@ struct OutputOf {
   }
   Tensor operator()(const ScaleShiftOp& op) const {
     require_per_channel(op.params, input, "scale and shift");
+    return derived();
+  }
+
+  Tensor operator()(const NormTrainingOp& op) const {
+    require_training(op.mode, op.params, input);
+    return derived();
+  }
+  Tensor operator()(const ActivationBackwardOp& op) const {
+    require_mode(op.mode);
+    require_source(op.source, input);
+    return derived();
+  }
+  Tensor operator()(const NormBackwardOp& op) const {
+    require_training(op.mode, op.params, input);
+    require_source(op.source, input);
     return derived();
   }
 
@@ -100,9 +141,44 @@ std::optional<Activation> parse_activation(std::string_view text) {
 }
 
 const char* kind_of(const OpBody& body) {
-  constexpr const char* kNames[] = {"conv", "bias", "norm", "activation", "add", "scale_shift"};
+  constexpr const char* kNames[] = {
+      "conv",         "bias",        "norm",          "activation",
+      "add",          "scale_shift", "norm_training", "activation_backward",
+      "norm_backward"};
   static_assert(std::size(kNames) == std::variant_size_v<OpBody>);
   return kNames[body.index()];
+}
+
+bool is_batch_op(const OpBody& body) {
+  return std::holds_alternative<NormTrainingOp>(body) ||
+         std::holds_alternative<NormBackwardOp>(body);
+}
+
+void require_place(const OpBody& op, std::span<const OpBody> before) {
+  const char* kind = kind_of(op);
+  const std::size_t place = before.size();
+  const bool has_conv = place > 0 && std::holds_alternative<ConvOp>(before.front());
+  require(place == 0 || !std::holds_alternative<ConvOp>(op), Status::UnsupportedOp,
+          "op {} is a convolution; a plan can hold one, as its first op", place);
+  for (const OpBody& other : before)
+    require(!std::holds_alternative<NormBackwardOp>(other), Status::UnsupportedOp,
+            "op {} is {}, behind {}, which can only be the last op of a plan", place, kind,
+            kind_of(other));
+  if (!is_batch_op(op)) return;
+  for (const OpBody& other : before)
+    require(!is_batch_op(other), Status::UnsupportedOp,
+            "op {} is {}, but the plan has {} already, and a plan can sum over the batch once only",
+            place, kind, kind_of(other));
+  const bool training = std::holds_alternative<NormTrainingOp>(op);
+  require(!training || !has_conv, Status::UnsupportedOp,
+          "op {} is {} behind a convolution, whose output training needs again for the gradients: "
+          "make the convolution a plan of its own, and begin a second one with {}",
+          place, kind, kind);
+  require(!training || place == 0, Status::UnsupportedOp,
+          "op {} is {}, which can only be the first op of a plan", place, kind);
+  require(!has_conv, Status::UnsupportedOp,
+          "op {} is {} behind a convolution; a plan that ends with it has pointwise ops in front",
+          place, kind);
 }
 
 Tensor op_output(const OpBody& op, const Tensor& input) {

@@ -55,7 +55,28 @@ struct ScaleShiftOp {  ///< y = scale[k] * x + shift[k]
   bool operator==(const ScaleShiftOp&) const = default;
 };
 
-using OpBody = std::variant<ConvOp, BiasOp, NormOp, ActivationOp, AddOp, ScaleShiftOp>;
+// Operations of training. Formulas: include/fuseplan/plan.h.
+struct NormTrainingOp {  ///< batch normalisation with the batch's own mean and variance
+  NormMode mode;
+  Tensor params;         ///< scale, bias and every result, in f32; lengths as NormOp's
+  bool running = false;  ///< the running mean and variance must be given
+  bool operator==(const NormTrainingOp&) const = default;
+};
+struct ActivationBackwardOp {  ///< dx = dy * act'(x)
+  Activation mode;
+  /// What the activation read forward. Not read in front of NormBackwardOp, which recomputes it.
+  Tensor source;
+  bool operator==(const ActivationBackwardOp&) const = default;
+};
+struct NormBackwardOp {  ///< gradients of NormTrainingOp's input, scale and bias
+  NormMode mode;
+  Tensor params;  ///< as NormTrainingOp's
+  Tensor source;  ///< what NormTrainingOp read forward
+  bool operator==(const NormBackwardOp&) const = default;
+};
+
+using OpBody = std::variant<ConvOp, BiasOp, NormOp, ActivationOp, AddOp, ScaleShiftOp,
+                            NormTrainingOp, ActivationBackwardOp, NormBackwardOp>;
 
 /// Which of an op's blending scalars differ from their defaults (alpha 1, beta 0). Kernels are
 /// specialised for it, so that plans that do not blend pay nothing.
@@ -71,8 +92,15 @@ struct Op {
   bool operator==(const Op&) const = default;
 };
 
-/// "conv", "bias", "norm", "activation", "add", "scale_shift".
+/// "conv", "bias", "norm", "activation", "add", "scale_shift", "norm_training",
+/// "activation_backward", "norm_backward".
 const char* kind_of(const OpBody& body);
+
+/// Whether the op needs sums over the whole batch, so that no pass over the data can hold it alone.
+bool is_batch_op(const OpBody& body);
+
+/// Throws Error(UnsupportedOp) with a sentence if `op` cannot stand behind `before`.
+void require_place(const OpBody& op, std::span<const OpBody> before);
 
 /// Output of `op` over `input`: checks shapes and types. Throws Error(BadParm) with what was given
 /// and what was expected.

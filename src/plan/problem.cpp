@@ -11,10 +11,11 @@ Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
     : ops_(std::move(ops)), output_(std::move(output)) {
   validate(input, "plan input");
   values_.push_back(std::move(input));
+  std::vector<OpBody> before;
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = ops_[i];
-    require(i == 0 || !std::holds_alternative<ConvOp>(op.body), Status::UnsupportedOp,
-            "op {} is a convolution; a plan can hold one, as its first op", i);
+    require_place(op.body, before);
+    before.push_back(op.body);
     require(!op.blend.beta || i + 1 == ops_.size(), Status::BadParm,
             "op {} ({}) blends the output with beta, but only the last op ({}) may", i,
             kind_of(op.body), ops_.size() - 1);
@@ -28,6 +29,12 @@ Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
           dims_text(output_.strides, ','));
   require(output_.lens == values_.back().lens, Status::BadParm, "plan output is {}, expected {}",
           dims_text(output_.lens), dims_text(values_.back().lens));
+}
+
+int Problem::batch_op() const {
+  for (std::size_t i = 0; i < ops_.size(); ++i)
+    if (is_batch_op(ops_[i].body)) return static_cast<int>(i);
+  return -1;
 }
 
 const ConvOp* Problem::conv() const {

@@ -28,6 +28,8 @@ class Problem {
 
   /// The convolution if the first op is one (it can stand nowhere else), or nullptr.
   const ConvOp* conv() const;
+  /// Index of the op that needs sums over the whole batch (there is one at most), or -1.
+  int batch_op() const;
 
   bool operator==(const Problem& other) const {
     return values_ == other.values_ && ops_ == other.ops_ && output_ == other.output_;

@@ -10,6 +10,10 @@
 namespace fuseplan {
 namespace {
 
+const char* name_of(NormMode mode) {
+  return mode == NormMode::spatial ? "spatial" : "per_activation";
+}
+
 struct BodyText {
   std::string operator()(const ConvOp& op) const {
     std::string text = fmt::format("{},pad={},stride={},dilation={},groups={}", to_text(op.weights),
@@ -22,12 +26,21 @@ struct BodyText {
   }
   std::string operator()(const BiasOp& op) const { return to_text(op.bias); }
   std::string operator()(const NormOp& op) const {
-    return fmt::format("{},{}", op.mode == NormMode::spatial ? "spatial" : "per_activation",
-                       to_text(op.params));
+    return fmt::format("{},{}", name_of(op.mode), to_text(op.params));
   }
   std::string operator()(const ActivationOp& op) const { return name_of(op.mode); }
   std::string operator()(const AddOp& op) const { return to_text(op.other); }
   std::string operator()(const ScaleShiftOp& op) const { return to_text(op.params); }
+  std::string operator()(const NormTrainingOp& op) const {
+    return fmt::format("{},{}{}", name_of(op.mode), to_text(op.params),
+                       op.running ? ",running" : "");
+  }
+  std::string operator()(const ActivationBackwardOp& op) const {
+    return fmt::format("{},{}", name_of(op.mode), to_text(op.source));
+  }
+  std::string operator()(const NormBackwardOp& op) const {
+    return fmt::format("{},{},{}", name_of(op.mode), to_text(op.params), to_text(op.source));
+  }
 };
 
 // Arguments of one op, split at commas; strided tensors hold commas of their own after ":s".
@@ -93,6 +106,39 @@ std::string_view take_first(std::vector<std::string_view>& pieces, std::string_v
   return first;
 }
 
+constexpr std::string_view kParameters = "the parameters' tensor";
+
+Activation take_activation(std::vector<std::string_view>& pieces) {
+  const std::string_view name = take_first(pieces, "the activation's name");
+  const auto mode = parse_activation(name);
+  require(mode.has_value(), Status::InvalidValue, "\"{}\" is no activation", name);
+  return *mode;
+}
+
+NormMode take_norm_mode(std::vector<std::string_view>& pieces) {
+  const std::string_view mode = take_first(pieces, "spatial or per_activation");
+  require(mode == "spatial" || mode == "per_activation", Status::InvalidValue,
+          "\"{}\" is neither spatial nor per_activation", mode);
+  return mode == "spatial" ? NormMode::spatial : NormMode::per_activation;
+}
+
+OpBody parse_training(std::string_view kind, std::vector<std::string_view>& pieces) {
+  if (kind == "activation_backward") {
+    const Activation mode = take_activation(pieces);
+    return ActivationBackwardOp{mode, parse_tensor(take_first(pieces, "the tensor x"))};
+  }
+  require(kind == "norm_training" || kind == "norm_backward", Status::InvalidValue,
+          "\"{}\" is no op; expected conv, bias, norm, activation, add, scale_shift, "
+          "norm_training, activation_backward or norm_backward",
+          kind);
+  const bool running = take_flag(pieces, "running");
+  const NormMode mode = take_norm_mode(pieces);
+  Tensor params = parse_tensor(take_first(pieces, kParameters));
+  if (kind == "norm_training") return NormTrainingOp{mode, std::move(params), running};
+  require(!running, Status::InvalidValue, "norm_backward has no running statistics");
+  return NormBackwardOp{mode, std::move(params), parse_tensor(take_first(pieces, "the tensor x"))};
+}
+
 OpBody parse_body(std::string_view kind, std::vector<std::string_view>& pieces) {
   if (kind == "conv") {
     require(!pieces.empty(), Status::InvalidValue, "conv needs its weights tensor first");
@@ -102,19 +148,12 @@ OpBody parse_body(std::string_view kind, std::vector<std::string_view>& pieces) 
   if (kind == "add") return AddOp{parse_tensor(take_first(pieces, "the added tensor"))};
   if (kind == "scale_shift")
     return ScaleShiftOp{parse_tensor(take_first(pieces, "the scale and shift tensor"))};
-  if (kind == "activation") {
-    const std::string_view name = take_first(pieces, "the activation's name");
-    const auto mode = parse_activation(name);
-    require(mode.has_value(), Status::InvalidValue, "\"{}\" is no activation", name);
-    return ActivationOp{*mode};
+  if (kind == "activation") return ActivationOp{take_activation(pieces)};
+  if (kind == "norm") {
+    const NormMode mode = take_norm_mode(pieces);
+    return NormOp{mode, parse_tensor(take_first(pieces, kParameters))};
   }
-  require(kind == "norm", Status::InvalidValue,
-          "\"{}\" is no op; expected conv, bias, norm, activation, add or scale_shift", kind);
-  const std::string_view mode = take_first(pieces, "spatial or per_activation");
-  require(mode == "spatial" || mode == "per_activation", Status::InvalidValue,
-          "\"{}\" is neither spatial nor per_activation", mode);
-  return NormOp{mode == "spatial" ? NormMode::spatial : NormMode::per_activation,
-                parse_tensor(take_first(pieces, "the parameters' tensor"))};
+  return parse_training(kind, pieces);
 }
 
 Op parse_op(std::string_view text) {

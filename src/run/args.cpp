@@ -19,6 +19,12 @@ const double* OpArgs::scalar(Role role) const {
   return nullptr;
 }
 
+void* OpArgs::result(Role role) const {
+  for (const Result& result : results)
+    if (result.role == role) return result.value;
+  return nullptr;
+}
+
 void Args::set(int op, OpArgs args) {
   const auto index = static_cast<std::size_t>(op);
   if (ops_.size() <= index) ops_.resize(index + 1);

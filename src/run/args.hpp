@@ -30,11 +30,17 @@ struct OpArgs {
     Role role;
     double value;
   };
-  StaticVector<Pointer, 4> pointers;
+  struct Result {
+    Role role;
+    void* value;
+  };
+  StaticVector<Pointer, 5> pointers;
   StaticVector<Scalar, 3> scalars;
+  StaticVector<Result, 5> results = {};
 
   const void* pointer(Role role) const;   ///< nullptr if not set
   const double* scalar(Role role) const;  ///< nullptr if not set
+  void* result(Role role) const;          ///< nullptr if not set, or not wanted
 };
 
 /// Prepared weights while one Execute reads them: they do not change as long as the lease lives.

@@ -8,11 +8,29 @@
 namespace fuseplan {
 namespace {
 
+// What a launch computes for itself has no pointer.
+bool is_computed(Role role) {
+  return role == Role::batch_mean || role == Role::batch_inv_deviation ||
+         role == Role::gradient_mean || role == Role::gradient_projection;
+}
+
 const void* pointer_of(const Args& args, const Problem& problem, int op, Role role) {
+  if (is_computed(role)) return nullptr;
   const void* pointer = args.find(op)->pointer(role);
   require(pointer != nullptr, Status::BadParm, "op {} ({}): argument {} is NULL", op,
           kind_of(problem.ops()[static_cast<std::size_t>(op)].body), name_of(role));
   return pointer;
+}
+
+void* result_of(const Args& args, const Problem& problem, const Operand& operand) {
+  void* result = args.find(operand.op)->result(operand.role);
+  const OpBody& body = problem.ops()[static_cast<std::size_t>(operand.op)].body;
+  const auto* norm = std::get_if<NormTrainingOp>(&body);
+  const bool running = operand.role == Role::running_mean || operand.role == Role::running_variance;
+  require(result != nullptr || !running || norm == nullptr || !norm->running, Status::BadParm,
+          "op {} ({}) was created with running statistics, but {} is NULL", operand.op,
+          kind_of(body), name_of(operand.role));
+  return result;
 }
 
 double scalar_of(const Args& args, const Operand& operand) {
@@ -52,6 +70,8 @@ ResolvedArguments::ResolvedArguments(const Variant& variant, const Args& args) {
   for (const Operand& operand : variant.chain.elements)
     elements_.push_back(pointer_of(args, problem, operand.op, operand.role));
   for (const Operand& operand : variant.chain.scalars) scalars_.push_back(scalar_of(args, operand));
+  for (const Operand& operand : variant.chain.results)
+    results_.push_back(result_of(args, problem, operand));
 }
 
 void check_overlap(const Problem& problem, const void* input, const void* output) {

@@ -26,11 +26,13 @@ class ResolvedArguments {
   std::span<const void* const> channels() const { return {channels_.data(), channels_.size()}; }
   std::span<const void* const> elements() const { return {elements_.data(), elements_.size()}; }
   std::span<const double> scalars() const { return {scalars_.data(), scalars_.size()}; }
+  std::span<void* const> results() const { return {results_.data(), results_.size()}; }
 
  private:
   const void* weights_ = nullptr;
   SmallVector<const void*, 16> channels_, elements_;
   SmallVector<double, 16> scalars_;
+  SmallVector<void*, 8> results_;
 };
 
 /// Throws Error(BadParm) if output memory overlaps input memory, unless a plan without convolution

@@ -22,15 +22,20 @@ bool matches(const Variant& variant, const Tensor& input, const Tensor& output,
          same_blends(variant.problem.ops(), blends);
 }
 
-// The same ops over an input of other lengths: tensors that follow the input are given its lengths.
 // A length of 1 is a broadcast and stays one.
-OpBody resized(const OpBody& body, const Tensor& before, const Tensor& now) {
-  const AddOp* add = std::get_if<AddOp>(&body);
-  if (add == nullptr) return body;
-  Dims lens = add->other.lens;
+void resize(Tensor& tensor, const Tensor& before, const Tensor& now) {
+  Dims lens = tensor.lens;
   for (int axis = 0; axis < before.rank(); ++axis)
     if (lens[axis] == before.lens[axis] && lens[axis] != 1) lens[axis] = now.lens[axis];
-  return lens == add->other.lens ? body : OpBody(AddOp{with_lens(add->other, lens)});
+  if (lens != tensor.lens) tensor = with_lens(tensor, lens);
+}
+
+// The same ops over an input of other lengths: tensors that follow the input are given its lengths.
+OpBody resized(OpBody body, const Tensor& before, const Tensor& now) {
+  if (auto* add = std::get_if<AddOp>(&body)) resize(add->other, before, now);
+  if (auto* op = std::get_if<ActivationBackwardOp>(&body)) resize(op->source, before, now);
+  if (auto* op = std::get_if<NormBackwardOp>(&body)) resize(op->source, before, now);
+  return body;
 }
 
 }  // namespace
@@ -126,6 +131,7 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
                       resolved.channels(),
                       resolved.elements(),
                       resolved.scalars(),
+                      resolved.results(),
                       handle.parallel(),
                       handle.stream()};
   const FlushDenormals flush;

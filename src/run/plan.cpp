@@ -19,9 +19,7 @@ Plan::~Plan() = default;
 void Plan::edited() { forms_.store(nullptr, std::memory_order_release); }
 
 int Plan::append(OpBody op) {
-  require(ops_.empty() || !std::holds_alternative<ConvOp>(op), Status::UnsupportedOp,
-          "a convolution can only be the first op of a plan, this plan has {} already",
-          ops_.size());
+  require_place(op, ops_);
   // Lengths of a chosen output follow the last op, so it is judged when the plan is used.
   (void)op_output(op, ops_.empty() ? input_ : output_of(op_count() - 1));
   ops_.push_back(std::move(op));

@@ -51,6 +51,7 @@ Trial::Trial(const CompileContext& context, const Question& question, const Para
   for (const Operand& operand : question.chain.channels_in)
     channels_.push_back(new_operand(operand));
   for (const Operand& operand : question.chain.elements) elements_.push_back(new_operand(operand));
+  for (const Operand& operand : question.chain.results) results_.push_back(new_operand(operand));
   scalars_.assign(question.chain.scalars.size(), 1);
 }
 
@@ -83,8 +84,9 @@ Trial::Entry Trial::enter(std::shared_ptr<const Executable> executable) const {
 }
 
 double Trial::run(const Entry& entry, int repeats) const {
-  const Launch launch{input_,    output_, entry.weights.data(), channels_, elements_, scalars_,
-                      parallel_, nullptr};
+  const Launch launch{input_,    output_,   entry.weights.data(),
+                      channels_, elements_, scalars_,
+                      results_,  parallel_, nullptr};
   const FlushDenormals flush;
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; ++i) entry.executable->launch(launch);

@@ -42,6 +42,7 @@ class Trial {
   const void* weights_ = nullptr;
   std::vector<const void*> channels_, elements_;
   std::vector<double> scalars_;
+  std::vector<void*> results_;
 };
 
 }  // namespace fuseplan

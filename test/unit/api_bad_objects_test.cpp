@@ -140,6 +140,18 @@ class BadArguments : public ::testing::Test {
   long cases_ = 0;
 };
 
+PlanPtr plan_over(fuseplanTensorDescriptor_t input) {
+  PlanPtr plan;
+  EXPECT_TRUE(ok(fuseplanCreatePlan(&plan, fuseplanVerticalFusion, input)));
+  return plan;
+}
+
+ArgsPtr make_args() {
+  ArgsPtr args;
+  EXPECT_TRUE(ok(fuseplanCreateOperatorArgs(&args)));
+  return args;
+}
+
 #define PROBE(function, optional, ...) probe(#function, optional, function, __VA_ARGS__)
 
 TEST_F(BadArguments, AreRefusedByNameInEveryFunction) {
@@ -247,6 +259,14 @@ TEST_F(BadArguments, AreRefusedByNameInEveryFunction) {
   PROBE(fuseplanCreateOpActivationForward, "", p, &op, fuseplanActivationTANH);
   PROBE(fuseplanCreateOpTensorAdd, "", p, &op, o.y);
   PROBE(fuseplanCreateOpScaleShift, "", p, &op, o.channel);
+  const PlanPtr forward = plan_over(o.y), backward = plan_over(o.y);
+  fuseplanOp_t forward_op = nullptr, activation_backward_op = nullptr, backward_op = nullptr;
+  PROBE(fuseplanCreateOpBatchNormForward, "bnScaleBiasDesc", forward, &forward_op,
+        fuseplanBNSpatial, true, o.channel);
+  PROBE(fuseplanCreateOpActivationBackward, "xDesc", backward, &activation_backward_op,
+        fuseplanActivationTANH, o.y);
+  PROBE(fuseplanCreateOpBatchNormBackward, "xDesc bnScaleBiasDesc", backward, &backward_op,
+        fuseplanBNSpatial, o.y, o.channel);
   PROBE(fuseplanPlanGetOp, "", p, 0, &op);
   PROBE(fuseplanPlanGetOpCount, "", p, i);
   PROBE(fuseplanPlanGetOpOutputDescriptor, "", p, 0, t);
@@ -277,6 +297,14 @@ TEST_F(BadArguments, AreRefusedByNameInEveryFunction) {
   PROBE(fuseplanSetOpArgsTensorAdd, "alpha beta", o.args, o.add_op, &one, nullptr,
         o.other_data.data(), 1.0);
   PROBE(fuseplanSetOpArgsScaleShift, "alpha beta", o.args, o.scale_op, &one, nullptr, v, v);
+  const ArgsPtr training = make_args();
+  float* r = o.channel_data.data();
+  PROBE(fuseplanSetOpArgsBatchNormForward, "alpha beta savedMean savedInvVariance", training,
+        forward_op, &one, nullptr, v, v, r, r, r, r, 0.1, 1e-5);
+  PROBE(fuseplanSetOpArgsActivBackward, "alpha beta y x", training, activation_backward_op, &one,
+        nullptr, nullptr, o.x_data.data(), 0.0, 0.0, 0.0);
+  PROBE(fuseplanSetOpArgsBatchNormBackward, "alpha beta bnBias resultBnScaleDiff resultBnBiasDiff",
+        training, backward_op, &one, nullptr, o.x_data.data(), v, v, r, r, v, v);
   PROBE(fuseplanSetArgsFlags, "", o.args, fuseplanArgsConstantWeights);
   EXPECT_TRUE(ok(fuseplanCompilePlan(o.handle, o.plan)));
   PROBE(fuseplanExecutePlan, "", o.handle, o.plan, o.x, o.x_data.data(), o.y, o.y_data.data(),

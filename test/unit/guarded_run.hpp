@@ -62,7 +62,8 @@ inline void run_guarded(const Problem& problem, const SplitChain& chain, const c
   const std::vector<double> scalars(chain.scalars.size(), 1.0);
   const Parallel parallel(1);
   program->prepare(weights.data(), packed.data(), parallel);
-  program->run({input.data(), output.data(), packed.data(), channels, elements, scalars, parallel});
+  program->run(
+      {input.data(), output.data(), packed.data(), channels, elements, scalars, {}, parallel});
 }
 
 }  // namespace fuseplan::test

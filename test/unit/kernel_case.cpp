@@ -142,7 +142,7 @@ HostTensor KernelCase::run(const cpu::Recipe& recipe, int threads) const {
   for (const Operand& o : chain_.scalars) scalars.push_back(scalar(o.op, o.role));
   HostTensor output = chain_.reads_previous() ? previous_ : previous_.like();
   program->run(
-      {input_.data(), output.data(), prepared.data(), channels, elements, scalars, parallel});
+      {input_.data(), output.data(), prepared.data(), channels, elements, scalars, {}, parallel});
   return output;
 }
 

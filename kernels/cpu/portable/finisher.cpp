@@ -153,7 +153,7 @@ Finisher::Worker::Source Finisher::Worker::source_of(const ChainInterpreter<floa
   }
 }
 
-void Finisher::Worker::finish(const BlockPlace& place, const float* input) {
+void Finisher::Worker::evaluate(const BlockPlace& place, const float* input) {
   const auto leaves = finisher_.body_.leaves();
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].leaf == Leaf::input && input != nullptr) {
@@ -176,6 +176,10 @@ void Finisher::Worker::finish(const BlockPlace& place, const float* input) {
     loaded_[i] = wanted;
   }
   frame_.run(place.shape.count());
+}
+
+void Finisher::Worker::finish(const BlockPlace& place, const float* input) {
+  evaluate(place, input);
   const Source target =
       tensor_source(finisher_.output_dtype_, finisher_.output_, launch_.arguments.output, place);
   store_block(target.dtype, const_cast<void*>(target.data), target.steps, place.shape,

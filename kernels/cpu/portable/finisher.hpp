@@ -54,6 +54,9 @@ class Finisher {
     /// Stores the chain's result for the block. `input`, a block of the same shape, is what the
     /// chain starts from; nullptr reads the plan's input instead.
     void finish(const BlockPlace& place, const float* input);
+    /// The same without storing: the results are in root() until the next call.
+    void evaluate(const BlockPlace& place, const float* input);
+    const float* root(std::size_t number) const { return frame_.root(number); }
 
    private:
     struct Source {  // where a leaf's values lie
