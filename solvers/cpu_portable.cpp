@@ -30,6 +30,13 @@ class CpuPortable final : public Solver {
         "f32:2x6x5x4:s7,100,11,29;conv(f32:4x6x2x2);activation(elu)->f32:2x4x4x3:s5,60,300,13",
         "bf16:2x9x6x6:s1000,3,31,200;norm(spatial,f32:1x9x1x1);add(bf16:2x9x6x6);activation(mish)",
         "f32:1x5x4x6x6:nchw;conv(f32:7x5x3x3x3,pad=1x1x1,stride=1x2x1);bias(f32:1x7x1x1x1)",
+        "f32:3x17x9x7:nchw;norm_training(spatial,f32:1x17x1x1,running);activation(relu)",
+        "f32:5x7x6x5:nchw;norm_training(per_activation,f32:1x7x6x5);activation(tanh)",
+        "f32:3x17x9x7:nchw;activation_backward(elu,f32:3x17x9x7);norm_backward(spatial,f32:"
+        "1x17x1x1,f32:3x17x9x7)",
+        "f32:5x7x6x5:nchw;activation_backward(silu,f32:5x7x6x5);norm_backward(per_activation,f32:"
+        "1x7x6x5,f32:5x7x6x5)",
+        "f32:2x9x8x5:nchw;activation_backward(logistic,f32:2x9x8x5)",
     };
   }
 };

@@ -123,6 +123,8 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
 }
 
 void Case::execute(fuseplanHandle_t handle) {
+  for (Result& result : results_)
+    if (result.running) result.tensor.set_values(result.running->values());
   check(fuseplanExecutePlan(handle, plan(), input_desc(), input_.data(), output_desc(),
                             output_.data(), args()));
 }
@@ -202,6 +204,12 @@ void Case::append(const OpSpec& op, const Blend& blend) {
       return append_norm(op, blend);
     case OpKind::activation:
       return append_activation(op, blend);
+    case OpKind::norm_training:
+      return append_norm_training(op, blend);
+    case OpKind::activation_backward:
+      return append_activation_backward(op, blend);
+    case OpKind::norm_backward:
+      return append_norm_backward(op, blend);
     case OpKind::bias: {
       const HostTensor& bias = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpBiasForward(plan(), &token, describe(op.tensor).get()));

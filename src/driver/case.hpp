@@ -43,12 +43,15 @@ class Case {
 
   /// The result computed in double, made at the first call.
   const test::ReferenceResult& reference();
-  test::Comparison compare() { return test::compare(output_, reference()); }
+  /// Of the output and of everything else that the plan writes.
+  test::Comparison compare();
   /// The same for one image of the batch, without the cost of the others. Not for per-activation
   /// parameters or blending.
   test::Comparison compare_image(std::int64_t image) const;
   /// The ops with their data, as the reference sees them.
   const std::vector<test::Step>& steps() const { return steps_; }
+  /// What the activation in front of a batch normalisation's backward op read forward.
+  const std::optional<test::HostTensor>& recomputed() const { return recomputed_; }
 
  private:
   struct Blend {
@@ -58,6 +61,10 @@ class Case {
   void append_conv(const OpSpec& op, const Blend& blend);
   void append_norm(const OpSpec& op, const Blend& blend);
   void append_activation(const OpSpec& op, const Blend& blend);
+  void append_norm_training(const OpSpec& op, const Blend& blend);
+  void append_activation_backward(const OpSpec& op, const Blend& blend);
+  void append_norm_backward(const OpSpec& op, const Blend& blend);
+  void recompute_source(const test::BatchNormBackward& norm);
   test::HostTensor& new_parameter(const TensorSpec& tensor, double low, double high);
   void add_step(test::Step step, const Blend& blend);
 
@@ -66,8 +73,16 @@ class Case {
   int misalign_;
   double scale_unit_;  ///< of the next scale_shift
   test::HostTensor input_, output_, previous_;
+  /// What a plan writes besides its output.
+  struct Result {
+    test::HostTensor tensor;
+    std::size_t statistic;                    ///< number in ReferenceResult::statistics
+    std::optional<test::HostTensor> running;  ///< what it held before, if it is updated
+  };
+  std::deque<Result> results_;
   std::deque<test::HostTensor> parameters_;  // steps point into it
   std::vector<test::Step> steps_;
+  std::optional<test::HostTensor> recomputed_;
   std::optional<test::ReferenceResult> reference_;
   TensorDesc input_desc_, output_desc_;
   Plan plan_;

@@ -36,14 +36,18 @@ double bytes_of(const TensorSpec& tensor) {
   return tensor.rank() == 0 ? 0 : elements(tensor) * static_cast<double>(size_of(tensor.type));
 }
 
-// How many parameter tensors of an op's description the op reads.
+// How many tensors of an op's description the op reads or writes.
 int tensor_count(OpKind kind) {
   switch (kind) {
     case OpKind::norm:
       return 4;
     case OpKind::scale_shift:
       return 2;
+    case OpKind::norm_training:
+    case OpKind::norm_backward:
+      return 6;
     case OpKind::activation:
+    case OpKind::activation_backward:
       return 0;
     default:
       return 1;
@@ -104,7 +108,14 @@ double ProblemSpec::bytes() const {
   double bytes = bytes_of(input);
   const fuseplanDataType_t type = output.rank() > 0 ? output.type : computed_type(input.type);
   bytes += bytes_of(packed(type, output_lens(), false));
-  for (const OpSpec& op : ops) bytes += tensor_count(op.kind) * bytes_of(op.tensor);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const OpSpec& op = ops[i];
+    bytes += tensor_count(op.kind) * bytes_of(op.tensor);
+    const bool summed = op.kind == OpKind::norm_training || op.kind == OpKind::norm_backward;
+    if (summed) bytes += bytes_of(input) + 2 * bytes_of(op.source);
+    const bool recomputed = i + 1 < ops.size() && ops[i + 1].kind == OpKind::norm_backward;
+    if (op.kind == OpKind::activation_backward && !recomputed) bytes += bytes_of(op.source);
+  }
   return bytes;
 }
 

@@ -28,7 +28,18 @@ struct ActivationParameters {
   double alpha, beta, gamma;
 };
 
-enum class OpKind { conv, bias, norm, activation, add, scale_shift };
+enum class OpKind {
+  conv,
+  bias,
+  norm,
+  activation,
+  add,
+  scale_shift,
+  norm_training,
+  activation_backward,
+  norm_backward
+};
+const char* name_of(OpKind kind);
 
 struct OpSpec {
   OpKind kind{};
@@ -37,10 +48,12 @@ struct OpSpec {
   Dims pad_lo, pad_hi, stride, dilation;
   std::int64_t groups = 1;
   bool strict = false, deterministic = false;
-  // norm, activation
+  // norm, activation, and those of training
   fuseplanBatchNormMode_t norm_mode = fuseplanBNSpatial;
   fuseplanActivationMode_t mode = fuseplanActivationPASTHRU;
   std::optional<ActivationParameters> parameters;  ///< of activations; nothing: usual ones
+  TensorSpec source;                               ///< of backward ops: what forward read
+  bool running = false;                            ///< norm_training: with running statistics
 };
 
 /// What a plan is made from: the driver's own reading of the one-line problem text, kept apart from
@@ -58,7 +71,8 @@ struct ProblemSpec {
   const OpSpec* conv() const;
   /// Floating-point operations of the convolution (taps on padding counted); 0 without one.
   double conv_flops() const;
-  /// Bytes a single kernel has to move: input, output, weights, parameters, each once.
+  /// Bytes a single kernel has to move: input, output, weights, parameters, each once; data that
+  /// is summed over the batch first, twice.
   double bytes() const;
 };
 

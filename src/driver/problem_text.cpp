@@ -10,7 +10,10 @@
 namespace fuseplan::driver {
 namespace {
 
-constexpr const char* kKinds[] = {"conv", "bias", "norm", "activation", "add", "scale_shift"};
+constexpr const char* kKinds[] = {
+    "conv",         "bias",        "norm",          "activation",
+    "add",          "scale_shift", "norm_training", "activation_backward",
+    "norm_backward"};
 
 [[noreturn]] void bad(std::string_view piece, std::string_view expected) {
   throw std::invalid_argument("problem text: \"" + std::string(piece) + "\": expected " +
@@ -107,6 +110,16 @@ void parse_conv_argument(OpSpec& op, const std::string& piece) {
   }
 }
 
+bool takes_activation(OpKind kind) {
+  return kind == OpKind::activation || kind == OpKind::activation_backward;
+}
+bool takes_norm_mode(OpKind kind) {
+  return kind == OpKind::norm || kind == OpKind::norm_training || kind == OpKind::norm_backward;
+}
+bool takes_source(OpKind kind) {
+  return kind == OpKind::activation_backward || kind == OpKind::norm_backward;
+}
+
 OpSpec parse_op(std::string_view text) {
   const std::size_t open = text.find('(');
   if (open == text.npos || !text.ends_with(')')) bad(text, "an op such as activation(relu)");
@@ -115,18 +128,24 @@ OpSpec parse_op(std::string_view text) {
   if (pieces.empty()) bad(text, "arguments");
   OpSpec op;
   const auto known = std::find(std::begin(kKinds), std::end(kKinds), kind);
-  if (known == std::end(kKinds)) bad(kind, "conv, bias, norm, activation, add or scale_shift");
+  if (known == std::end(kKinds))
+    bad(kind,
+        "conv, bias, norm, activation, add, scale_shift, norm_training, activation_backward "
+        "or norm_backward");
   op.kind = static_cast<OpKind>(known - std::begin(kKinds));
-  if (op.kind == OpKind::activation) {
-    op.mode = parse_activation(pieces[0]);
-    return op;
-  }
-  if (op.kind == OpKind::norm) {
-    op.norm_mode = pieces[0] == "spatial" ? fuseplanBNSpatial : fuseplanBNPerActivation;
-    pieces.erase(pieces.begin());
-    if (pieces.empty()) bad(text, "spatial or per_activation, and a tensor");
-  }
-  op.tensor = parse_tensor(pieces[0]);
+  std::size_t next = 0;
+  const auto take = [&](std::string_view expected) {
+    if (next == pieces.size()) bad(text, expected);
+    return pieces[next++];
+  };
+  if (takes_activation(op.kind)) op.mode = parse_activation(take("an activation"));
+  if (takes_norm_mode(op.kind))
+    op.norm_mode = take("spatial or per_activation") == "spatial" ? fuseplanBNSpatial
+                                                                  : fuseplanBNPerActivation;
+  if (!takes_activation(op.kind)) op.tensor = parse_tensor(take("a tensor"));
+  if (takes_source(op.kind)) op.source = parse_tensor(take("the tensor that forward read"));
+  if (op.kind == OpKind::norm_training && next < pieces.size())
+    op.running = take("running") == "running";
   if (op.kind != OpKind::conv) return op;
   const std::size_t axes = op.tensor.rank() - 2;
   op.pad_lo = op.pad_hi = Dims(axes, 0);
@@ -136,11 +155,13 @@ OpSpec parse_op(std::string_view text) {
 }
 
 std::string op_text(const OpSpec& op) {
-  std::string text = std::string(kKinds[static_cast<int>(op.kind)]) + "(";
-  if (op.kind == OpKind::activation) return text + name_of(op.mode) + ")";
-  if (op.kind == OpKind::norm)
+  std::string text = std::string(name_of(op.kind)) + "(";
+  if (takes_activation(op.kind)) text += name_of(op.mode);
+  if (takes_norm_mode(op.kind))
     text += op.norm_mode == fuseplanBNSpatial ? "spatial," : "per_activation,";
-  text += tensor_text(op.tensor);
+  if (!takes_activation(op.kind)) text += tensor_text(op.tensor);
+  if (takes_source(op.kind)) text += "," + tensor_text(op.source);
+  if (op.running) text += ",running";
   if (op.kind == OpKind::conv) {
     text += ",pad=" + join(op.pad_lo, 'x') + ",stride=" + join(op.stride, 'x') +
             ",dilation=" + join(op.dilation, 'x') + ",groups=" + std::to_string(op.groups);
@@ -152,6 +173,8 @@ std::string op_text(const OpSpec& op) {
 }
 
 }  // namespace
+
+const char* name_of(OpKind kind) { return kKinds[static_cast<int>(kind)]; }
 
 ProblemSpec parse_problem(std::string_view text) {
   ProblemSpec problem;

@@ -3,6 +3,16 @@
 
 namespace fuseplan::driver {
 
+namespace {
+
+// Apart from the batch normalisation behind it, an activation's backward has to read its source.
+bool reads_recomputed(const ProblemSpec& whole, const OpSpec& op) {
+  return op.kind == OpKind::activation_backward && &op != &whole.ops.back() &&
+         (&op + 1)->kind == OpKind::norm_backward;
+}
+
+}  // namespace
+
 Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
     : input_(fused.input().data()), output_(fused.output().like()) {
   const ProblemSpec& whole = fused.problem();
@@ -16,8 +26,12 @@ Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
     step.output = packed(whole.input.type, whole.output_lens(), channels_last);
     value = step.output;
     steps_.push_back(std::make_unique<Case>(step));
-    for (std::size_t i = 0; i < steps_.back()->parameter_count(); ++i, ++parameter)
-      steps_.back()->parameter(i).set_values(fused.parameter(parameter).values());
+    if (reads_recomputed(whole, op)) {
+      steps_.back()->parameter(0).set_values(fused.recomputed()->values());
+    } else {
+      for (std::size_t i = 0; i < steps_.back()->parameter_count(); ++i, ++parameter)
+        steps_.back()->parameter(i).set_values(fused.parameter(parameter).values());
+    }
     steps_.back()->set_constant_weights();
     steps_.back()->compile(handle);
   }

@@ -29,7 +29,10 @@ ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channel
     if (op.kind == driver::OpKind::conv)
       convert(op.tensor, driver::is_integer(type) ? fuseplanInt8 : type, channels_last);
     if (op.kind == driver::OpKind::add) convert(op.tensor, type, channels_last);
-    if (op.kind == driver::OpKind::norm) convert(op.tensor, op.tensor.type, channels_last);
+    if (op.kind == driver::OpKind::norm || op.kind == driver::OpKind::norm_training ||
+        op.kind == driver::OpKind::norm_backward)
+      convert(op.tensor, op.tensor.type, channels_last);
+    if (op.source.rank() > 0) convert(op.source, type, channels_last);
   }
   return problem;
 }

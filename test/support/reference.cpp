@@ -1,68 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "support/reference.hpp"
 
-#include <fmt/format.h>
-
-#include <stdexcept>
-
 #include "support/reference_convolution.hpp"
-#include "support/threads.hpp"
+#include "support/reference_operand.hpp"
+#include "support/reference_training.hpp"
 
 namespace fuseplan::test {
 namespace {
-
-/// A value read from memory: exact, unless the library flushes it.
-Bounded loaded(double value) {
-  const bool denormal = value != 0 && std::fabs(value) < kFlush;
-  return {value, denormal ? std::fabs(value) : 0};
-}
-
-/// A tensor read with broadcasting over `dims`.
-class Operand {
- public:
-  Operand(const HostTensor& tensor, const Dims& dims) : tensor_(tensor), steps_(dims.size()) {
-    bool fits = tensor.dims().size() == dims.size();
-    for (std::size_t a = 0; fits && a < dims.size(); ++a) {
-      fits = tensor.dims()[a] == dims[a] || tensor.dims()[a] == 1;
-      steps_[a] = tensor.dims()[a] == 1 ? 0 : tensor.strides()[a];
-    }
-    if (!fits)
-      throw std::invalid_argument(fmt::format("reference: operand {} does not broadcast to {}",
-                                              to_text(tensor.dims()), to_text(dims)));
-  }
-  Bounded at(const Dims& index) const {
-    std::int64_t offset = 0;
-    for (std::size_t a = 0; a < index.size(); ++a) offset += index[a] * steps_[a];
-    return loaded(tensor_.get_at(offset));
-  }
-
- private:
-  const HostTensor& tensor_;
-  Dims steps_;
-};
-
-/// values[i] = f(values[i], index of i)
-template <typename F>
-void map(ReferenceResult& result, const F& f) {
-  const std::int64_t rows = result.dims[0] * (result.dims.size() > 1 ? result.dims[1] : 1);
-  const std::int64_t row_length = element_count(result.dims) / rows;
-  parallel_for(rows, [&](std::int64_t row) {
-    Dims index(result.dims.size(), 0);
-    index[0] = result.dims.size() > 1 ? row / result.dims[1] : row;
-    if (result.dims.size() > 1) index[1] = row % result.dims[1];
-    Bounded* value = result.values.data() + row * row_length;
-    for (std::int64_t i = 0; i < row_length; ++i, ++value, advance(index, result.dims))
-      *value = f(*value, index);
-  });
-}
-
-/// x + shift, where a later scale may be multiplied into both summands before they meet: then each
-/// of them is rounded on its own, however much they cancel.
-Bounded add_shift(Bounded x, Bounded shift) {
-  const Bounded sum = x + shift;
-  const double apart = kArithmetic * (std::fabs(x.value) + std::fabs(shift.value));
-  return settle(sum.value, sum.error + apart, sum.determined());
-}
 
 void run(ReferenceResult& result, const Bias& op) {
   const Operand bias(*op.bias, result.dims);
@@ -109,6 +53,20 @@ void run(ReferenceResult&, const Convolution&) {
   throw std::invalid_argument("reference: a convolution must be the first step");
 }
 
+/// The ops of training, of which the second reads the third's data.
+void run(ReferenceResult& result, const BatchNormTraining& op) { run_training(result, op); }
+void run(ReferenceResult& result, const BatchNormBackward& op) { run_training(result, op); }
+void run(ReferenceResult&, const ActivationBackward&) {
+  throw std::invalid_argument("reference: needs the step that follows");
+}
+
+void run_step(ReferenceResult& result, std::span<const Step> steps) {
+  if (const auto* op = std::get_if<ActivationBackward>(&steps[0].op))
+    return run_training(result, *op,
+                        steps.size() > 1 ? std::get_if<BatchNormBackward>(&steps[1].op) : nullptr);
+  std::visit([&](const auto& op) { run(result, op); }, steps[0].op);
+}
+
 void blend(ReferenceResult& result, const Step& step, const HostTensor* previous) {
   const Bounded alpha{static_cast<float>(step.alpha)}, beta{static_cast<float>(step.beta)};
   if (step.alpha != 1) map(result, [&](Bounded x, const Dims&) { return alpha * x; });
@@ -143,7 +101,7 @@ ReferenceResult run_reference(const HostTensor& input, std::span<const Step> ste
     if (step.beta != 0 && !last)
       throw std::invalid_argument("reference: beta before the last step");
     if (conv == nullptr || &step != &steps.front())
-      std::visit([&](const auto& op) { run(result, op); }, step.op);
+      run_step(result, steps.subspan(static_cast<std::size_t>(&step - steps.data())));
     blend(result, step, previous);
     if (!last) limit_to_f32(result);
   }

@@ -75,9 +75,29 @@ struct ScaleShift {
   const HostTensor *scale, *shift;
 };
 
+/// scale (x - mean) / sqrt(variance + epsilon) + bias with x's own mean and biased variance, over
+/// the axes along which scale has length 1. Statistics: mean, inverse deviation, unbiased variance.
+struct BatchNormTraining {
+  const HostTensor *scale, *bias;
+  double epsilon;
+};
+/// x times the derivative of `forward` at `source`; nullptr: at scale xhat + bias of the
+/// BatchNormBackward that follows, xhat = (source - mean) inverse.
+struct ActivationBackward {
+  Activation forward;
+  const HostTensor* source = nullptr;
+};
+/// scale inverse (d - sum(d) / n - xhat sum(d xhat) / n) with d what arrives. Statistics: the
+/// gradients of scale, sum(d xhat), and bias, sum(d).
+struct BatchNormBackward {
+  const HostTensor *source, *scale, *bias, *mean, *inverse;
+};
+
 /// One operator, then alpha * result + beta * previous output (beta on the last step only).
 struct Step {
-  std::variant<Convolution, Bias, BatchNorm, Activation, Add, ScaleShift> op;
+  std::variant<Convolution, Bias, BatchNorm, Activation, Add, ScaleShift, BatchNormTraining,
+               ActivationBackward, BatchNormBackward>
+      op;
   double alpha = 1, beta = 0;
 };
 
@@ -85,6 +105,7 @@ struct Step {
 struct ReferenceResult {
   Dims dims;
   std::vector<Bounded> values;
+  std::vector<ReferenceResult> statistics = {};  ///< of an operator that has any
 };
 
 /// `previous` is what the output held before; only read if the last beta is not 0.
@@ -96,7 +117,9 @@ ReferenceResult run_reference(const HostTensor& input, std::span<const Step> ste
 /// 1 on each spatial axis.
 Dims convolution_dims(const Dims& input, const Convolution& conv);
 
-/// One activation of one value.
+/// One activation of one value, and its derivative there. Where that does not exist: that of the
+/// lower side, and 0 for the absolute value.
 Bounded activate(const Activation& activation, Bounded x);
+Bounded derivative(const Activation& activation, Bounded x);
 
 }  // namespace fuseplan::test

@@ -152,8 +152,8 @@ TEST(PointwisePlans, StreamingStoresAndInPlaceAgree) {
       const auto program = recipe->bind(entries);
       std::vector<float> in_place = input;
       const FlushDenormals flush;
-      program->run({in_place.data(), in_place.data(), nullptr, channels, {}, {}, parallel});
-      program->run({input.data(), output.data(), nullptr, channels, {}, {}, parallel});
+      program->run({in_place.data(), in_place.data(), nullptr, channels, {}, {}, {}, parallel});
+      program->run({input.data(), output.data(), nullptr, channels, {}, {}, {}, parallel});
       EXPECT_EQ(std::memcmp(output.data(), in_place.data(), count * sizeof(float)), 0) << text;
       EXPECT_EQ(output.back(), -1) << text;
     }

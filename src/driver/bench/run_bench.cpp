@@ -42,12 +42,21 @@ std::vector<ProblemSpec> problems_of(const BenchOptions& options, const BenchRun
 }
 
 std::string chain_of(const ProblemSpec& problem) {
-  constexpr const char* kNames[] = {"conv", "bias", "batchnorm", "", "add", "scale and shift"};
+  constexpr const char* kNames[] = {"conv",
+                                    "bias",
+                                    "batchnorm",
+                                    "",
+                                    "add",
+                                    "scale and shift",
+                                    "batchnorm training",
+                                    "",
+                                    "batchnorm backward"};
   std::string text;
   for (const OpSpec& op : problem.ops)
-    text += (text.empty() ? "" : " + ") + std::string(op.kind == OpKind::activation
-                                                          ? name_of(op.mode)
-                                                          : kNames[static_cast<int>(op.kind)]);
+    text += (text.empty() ? "" : " + ") +
+            (op.kind == OpKind::activation            ? std::string(name_of(op.mode))
+             : op.kind == OpKind::activation_backward ? name_of(op.mode) + std::string(" backward")
+                                                      : kNames[static_cast<int>(op.kind)]);
   return text;
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// The parts of a Case for the operators of training.
+#include "driver/case.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+using test::HostTensor;
+
+constexpr double kEpsilon = 1e-3, kAverageFactor = 0.3;
+
+/// (1 - f) * before + f * value
+test::ReferenceResult averaged(test::ReferenceResult values, const HostTensor& before) {
+  test::Dims index(values.dims.size(), 0);
+  for (test::Bounded& value : values.values) {
+    value = test::Bounded{1 - kAverageFactor} * test::Bounded{before.get(index)} +
+            test::Bounded{kAverageFactor} * value;
+    test::advance(index, values.dims);
+  }
+  return values;
+}
+
+void add(test::Comparison& all, const test::Comparison& one) {
+  all.elements += one.elements;
+  all.mismatches += one.mismatches;
+  all.undetermined += one.undetermined;
+  all.damage += one.damage;
+  all.max_relative_error = std::max(all.max_relative_error, one.max_relative_error);
+  if (one.worst_ratio <= all.worst_ratio) return;
+  all.worst_ratio = one.worst_ratio;
+  all.worst_index = one.worst_index;
+  all.worst_actual = one.worst_actual;
+  all.worst_expected = one.worst_expected;
+  all.worst_tolerance = one.worst_tolerance;
+}
+
+}  // namespace
+
+test::Comparison Case::compare() {
+  test::Comparison all = test::compare(output_, reference());
+  for (const Result& result : results_) {
+    const test::ReferenceResult& statistic = reference().statistics.at(result.statistic);
+    add(all, test::compare(result.tensor,
+                           result.running ? averaged(statistic, *result.running) : statistic));
+  }
+  return all;
+}
+
+void Case::append_norm_training(const OpSpec& op, const Blend& blend) {
+  const HostTensor& scale = new_parameter(op.tensor, 0.5, 1.5);
+  const HostTensor& bias = new_parameter(op.tensor, -1, 1);
+  constexpr std::size_t kMean = 0, kInverse = 1, kVariance = 2;
+  for (std::size_t statistic : {kMean, kInverse}) results_.push_back({scale.like(), statistic, {}});
+  for (std::size_t statistic : {kMean, kVariance}) {
+    HostTensor before = scale.like();
+    random_.fill(before, 0.25, 2);
+    results_.push_back({before, statistic, before});
+  }
+  fuseplanOp_t token = nullptr;
+  check(fuseplanCreateOpBatchNormForward(plan(), &token, op.norm_mode, op.running,
+                                         describe(op.tensor).get()));
+  const auto result = [&](std::size_t i) { return results_[i].tensor.data(); };
+  check(fuseplanSetOpArgsBatchNormForward(args(), token, &blend.alpha, &blend.beta, scale.data(),
+                                          bias.data(), result(0), result(1), result(2), result(3),
+                                          kAverageFactor, kEpsilon));
+  add_step({test::BatchNormTraining{&scale, &bias, kEpsilon}}, blend);
+}
+
+void Case::append_activation_backward(const OpSpec& op, const Blend& blend) {
+  const OpSpec* next = &op == &problem_.ops.back() ? nullptr : &op + 1;
+  const bool recomputed = next != nullptr && next->kind == OpKind::norm_backward;
+  const HostTensor* source = recomputed ? nullptr : &new_parameter(op.source, -1, 1);
+  const ActivationParameters p = op.parameters.value_or(usual_parameters(op.mode));
+  fuseplanOp_t token = nullptr;
+  check(fuseplanCreateOpActivationBackward(plan(), &token, op.mode, describe(op.source).get()));
+  check(fuseplanSetOpArgsActivBackward(args(), token, &blend.alpha, &blend.beta, nullptr,
+                                       recomputed ? nullptr : source->data(), p.alpha, p.beta,
+                                       p.gamma));
+  const test::Activation forward{static_cast<test::Mode>(op.mode), p.alpha, p.beta, p.gamma};
+  add_step({test::ActivationBackward{forward, source}}, blend);
+}
+
+void Case::append_norm_backward(const OpSpec& op, const Blend& blend) {
+  const HostTensor& source = new_parameter(op.source, -1, 1);
+  const HostTensor& scale = new_parameter(op.tensor, 0.5, 1.5);
+  const HostTensor& bias = new_parameter(op.tensor, -1, 1);
+  const HostTensor& mean = new_parameter(op.tensor, -0.5, 0.5);
+  const HostTensor& inverse = new_parameter(op.tensor, 0.5, 2);
+  constexpr std::size_t kScale = 0, kBias = 1;
+  for (std::size_t statistic : {kScale, kBias}) results_.push_back({scale.like(), statistic, {}});
+  fuseplanOp_t token = nullptr;
+  check(fuseplanCreateOpBatchNormBackward(plan(), &token, op.norm_mode, describe(op.source).get(),
+                                          describe(op.tensor).get()));
+  check(fuseplanSetOpArgsBatchNormBackward(args(), token, &blend.alpha, &blend.beta, source.data(),
+                                           scale.data(), bias.data(), results_[0].tensor.data(),
+                                           results_[1].tensor.data(), mean.data(), inverse.data()));
+  const test::BatchNormBackward step{&source, &scale, &bias, &mean, &inverse};
+  recompute_source(step);
+  add_step({step}, blend);
+}
+
+void Case::recompute_source(const test::BatchNormBackward& norm) {
+  const test::Dims& lens = norm.source->dims();
+  recomputed_.emplace(test::Element::f32, lens);
+  test::Dims index(lens.size(), 0);
+  do {
+    test::Dims at = index;
+    for (std::size_t axis = 0; axis < lens.size(); ++axis)
+      if (norm.scale->dims()[axis] == 1) at[axis] = 0;
+    const double xhat = (norm.source->get(index) - norm.mean->get(at)) * norm.inverse->get(at);
+    recomputed_->set(index, norm.scale->get(at) * xhat + norm.bias->get(at));
+  } while (test::advance(index, lens));
+}
+
+}  // namespace fuseplan::driver
