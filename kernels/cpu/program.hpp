@@ -28,6 +28,7 @@ struct Arguments {
   std::span<const double> scalars;        ///< by SplitChain::scalars index
   std::span<void* const> results;         ///< by SplitChain::results index; null: not wanted
   const Parallel& parallel;
+  bool weights_are_raw = false;  ///< they are the plan's tensor instead; see takes_raw_weights()
 };
 
 /// A compiled kernel of one geometry. Immutable; run() may be called from many threads at once.
@@ -40,6 +41,9 @@ class Program {
   virtual std::size_t prepared_bytes() const { return 0; }
   /// Programs with equal format strings can share one prepared copy of the same weights.
   virtual std::string weight_format() const { return {}; }
+  /// Whether run() can also prepare the weights itself, piece by piece as it uses them, with the
+  /// same result: where they differ from call to call that saves writing them out as a whole.
+  virtual bool takes_raw_weights() const { return false; }
   /// Rewrites raw weights (the plan's weight tensor) into the prepared form.
   virtual void prepare(const void* /*raw*/, void* /*prepared*/, const Parallel&) const {}
 };

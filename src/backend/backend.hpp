@@ -29,6 +29,7 @@ struct Launch {
   std::span<void* const> results;         ///< by SplitChain::results index; null: not wanted
   const Parallel& parallel;
   void* stream = nullptr;
+  bool weights_are_raw = false;  ///< the plan's tensor instead; see Executable::takes_raw_weights()
 };
 
 /// A kernel loaded on a device. Immutable: many threads may launch it at once.
@@ -40,6 +41,8 @@ class Executable {
   virtual std::size_t prepared_bytes() const = 0;
   virtual std::string weight_format() const = 0;
   virtual void prepare(const void* raw, void* prepared, const Parallel& parallel) const = 0;
+  /// launch() can prepare weights itself, with the same result, and faster if it is only for once.
+  virtual bool takes_raw_weights() const { return false; }
 };
 
 /// A kind of device. compile() needs traits and no device, so kernels for absent devices can be

@@ -29,13 +29,14 @@ class CpuExecutable final : public Executable {
 
   void launch(const Launch& launch) const override {
     program_->run({launch.input, launch.output, launch.weights, launch.channels, launch.elements,
-                   launch.scalars, launch.results, launch.parallel});
+                   launch.scalars, launch.results, launch.parallel, launch.weights_are_raw});
   }
   std::size_t prepared_bytes() const override { return program_->prepared_bytes(); }
   std::string weight_format() const override { return program_->weight_format(); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     program_->prepare(raw, prepared, parallel);
   }
+  bool takes_raw_weights() const override { return program_->takes_raw_weights(); }
 
  private:
   CodeMemory code_;

@@ -40,8 +40,13 @@ const OpArgs* Args::find(int op) const {
 // Whether the weights' hash is worth its time. After some changes in a row it is not: the next ones
 // are prepared at once, and only now and then two Executes look whether the weights have settled.
 bool Args::Prepared::must_look() const {
-  constexpr std::uint32_t kInARow = 4, kPeriod = 16;
-  return changes < kInARow || changes % kPeriod < 2;
+  constexpr std::uint32_t kPeriod = 16;
+  return !keeps_changing() || changes % kPeriod < 2;
+}
+
+bool Args::Prepared::keeps_changing() const {
+  constexpr std::uint32_t kInARow = 4;
+  return changes >= kInARow;
 }
 
 /// The entry for these weights, which becomes the most recently used; the least recently used makes
@@ -54,7 +59,7 @@ Args::Prepared& Args::entry(const std::string& format, const void* raw, std::siz
     std::rotate(prepared_.begin(), known, known + 1);
   } else {
     if (prepared_.size() == kPrepared) prepared_.pop_back();
-    prepared_.insert(prepared_.begin(), Prepared{format, raw, raw_bytes, 0, {}, 0, nullptr});
+    prepared_.insert(prepared_.begin(), Prepared{format, raw, raw_bytes, 0, {}, false, 0, nullptr});
   }
   return prepared_.front();
 }
@@ -70,19 +75,26 @@ WeightsLease Args::prepared_weights(const Executable& executable, const std::str
     return WeightsLease(prepared.form);
   std::optional<ContentHash> hash;
   if (prepared.must_look()) hash = hash_content(raw, raw_bytes);
-  if (known && hash && hash == prepared.hash) {
+  const bool settled = known && hash && hash == prepared.hash;
+  if (settled && prepared.is_current) {
     prepared.changes = 0;
     prepared.revision = revision_;
     return WeightsLease(prepared.form);
   }
-  prepared.changes = known ? prepared.changes + 1 : 0;
-  prepared.hash.reset();
+  prepared.changes = known && !settled ? prepared.changes + 1 : 0;
+  prepared.is_current = false;
   prepared.revision = 0;
+  if (prepared.keeps_changing() && executable.takes_raw_weights()) {
+    prepared.hash = hash;
+    return {};
+  }
+  prepared.hash.reset();
   if (!known || prepared.form->readers.load(std::memory_order_acquire) != 0)
     prepared.form =
         std::make_shared<WeightsLease::Form>(Buffer(executable.prepared_bytes(), allocator));
   executable.prepare(raw, prepared.form->buffer.data(), parallel);
   prepared.hash = hash;
+  prepared.is_current = true;
   prepared.revision = revision_;
   return WeightsLease(prepared.form);
 }

@@ -85,7 +85,8 @@ class Args {
 
   /// `raw` in the executable's prepared form, made now or reused if neither the pointer nor the
   /// contents changed. `format` names what is read and what is made of it: equal formats share.
-  /// Keeps the last kPrepared forms. Weights that keep changing are prepared without looking first.
+  /// Keeps the last kPrepared forms. Weights that keep changing are prepared without looking first,
+  /// or not at all if the executable takes them raw: then the lease holds nothing.
   WeightsLease prepared_weights(const Executable& executable, const std::string& format,
                                 const void* raw, std::size_t raw_bytes, const Parallel& parallel,
                                 const Allocator& allocator);
@@ -96,11 +97,13 @@ class Args {
     std::string format;
     const void* raw;
     std::size_t raw_bytes;
-    std::uint64_t revision = 0;  ///< of the setter call it was made under; 0: unfinished
-    std::optional<ContentHash> hash;
-    std::uint32_t changes = 0;  ///< Executes in a row that prepared anew
+    std::uint64_t revision = 0;       ///< of the setter call it was made under; 0: unfinished
+    std::optional<ContentHash> hash;  ///< of the weights, when they were last looked at
+    bool is_current = false;          ///< the form was made of those
+    std::uint32_t changes = 0;        ///< Executes in a row that found others, or did not look
     std::shared_ptr<WeightsLease::Form> form;
 
+    bool keeps_changing() const;
     bool must_look() const;
   };
   Prepared& entry(const std::string& format, const void* raw, std::size_t raw_bytes);

@@ -125,15 +125,17 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
     weights = args.prepared_weights(*variant.executable, variant.weight_format, raw,
                                     variant.problem.conv()->weights.bytes(), handle.parallel(),
                                     handle.allocator());
+  const bool as_they_are = raw != nullptr && weights.data() == nullptr;
   const Launch launch{input,
                       output,
-                      weights.data(),
+                      as_they_are ? raw : weights.data(),
                       resolved.channels(),
                       resolved.elements(),
                       resolved.scalars(),
                       resolved.results(),
                       handle.parallel(),
-                      handle.stream()};
+                      handle.stream(),
+                      as_they_are};
   const FlushDenormals flush;
   if (!handle.profiling()) return variant.executable->launch(launch);
   const auto start = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 #include "kernel_case.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include "backend/code_memory.hpp"
@@ -143,6 +144,19 @@ HostTensor KernelCase::run(const cpu::Recipe& recipe, int threads) const {
   HostTensor output = chain_.reads_previous() ? previous_ : previous_.like();
   program->run(
       {input_.data(), output.data(), prepared.data(), channels, elements, scalars, {}, parallel});
+  if (!program->takes_raw_weights()) return output;
+  HostTensor again = chain_.reads_previous() ? previous_ : previous_.like();
+  program->run({input_.data(),
+                again.data(),
+                tensors_.at({0, Role::weights}).data(),
+                channels,
+                elements,
+                scalars,
+                {},
+                parallel,
+                true});
+  EXPECT_EQ(std::memcmp(again.data(), output.data(), output.bytes()), 0)
+      << "with raw weights: " << to_text(problem_);
   return output;
 }
 

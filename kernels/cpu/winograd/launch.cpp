@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/winograd/input.hpp"
@@ -25,7 +27,7 @@ struct Kernels {
   std::vector<ProductKernel> products;
   InputTransform::Kernel input;
   OutputTransform::TileKernel output;
-  FilterKernel filter;
+  FilterKernel filter, filter_for_all;  ///< weights that are used at once; all to memory
   StripChain::RowsKernel rows;
   const void* channels = nullptr;
 
@@ -35,7 +37,8 @@ struct Kernels {
       products.push_back(kernel_at<ProductKernel>(entries[next++]));
     input = kernel_at<InputTransform::Kernel>(entries[next++]);
     output = kernel_at<OutputTransform::TileKernel>(entries[next++]);
-    filter = kernel_at<FilterKernel>(entries[next++]);
+    filter = filter_for_all = kernel_at<FilterKernel>(entries[next++]);
+    if (streams_weights(plan)) filter_for_all = kernel_at<FilterKernel>(entries[next++]);
     rows = kernel_at<StripChain::RowsKernel>(entries[next++]);
     if (next < entries.size()) channels = entries[next];
   }
@@ -62,7 +65,12 @@ class Walk {
         values_(scratch_.take_array<float>(
             static_cast<std::size_t>(plan_.positions() * plan_.values_stride()))),
         sums_(scratch_.take_array<float>(
-            static_cast<std::size_t>(plan_.positions() * plan_.sums_stride()))) {}
+            static_cast<std::size_t>(plan_.positions() * plan_.sums_stride()))) {
+    if (!launch.arguments.weights_are_raw) return;
+    filters_.emplace(plan_, launch.kernels.filter, launch.arguments.weights, scratch_);
+    passing_weights_ = scratch_.take_array<float>(
+        static_cast<std::size_t>(plan_.positions() * plan_.passing_weights_stride()));
+  }
 
   void run(std::int64_t unit) {
     const auto blocks = static_cast<int>(schedule_.blocks);
@@ -75,6 +83,7 @@ class Walk {
     const std::int64_t last = plan_.piece(pieces.last).first;
     input_.run(first, last, values_);
     for (std::int64_t tile = channels.first; tile < channels.last; ++tile) {
+      if (filters_) filters_->run(tile, passing_weights_, plan_.passing_weights_stride());
       for (std::int64_t position = 0; position < plan_.positions(); ++position)
         multiply(pieces, tile, position);
       output_.run(first, last, tile, sums_);
@@ -86,8 +95,9 @@ class Walk {
     TileCall call;
     call.planes = call.rows = 1;
     call.channels = plan_.inputs();
-    call.weights = static_cast<const float*>(launch_.arguments.weights) +
-                   winograd_weight_offset(plan_, channel_tile, position);
+    call.weights = filters_ ? passing_weights_ + position * plan_.passing_weights_stride()
+                            : static_cast<const float*>(launch_.arguments.weights) +
+                                  winograd_weight_offset(plan_, channel_tile, position);
     call.input = values_ + position * plan_.values_stride();
     call.result = sums_ + position * plan_.sums_stride();
     for (std::int64_t piece = pieces.first; piece < pieces.last; ++piece) {
@@ -106,6 +116,8 @@ class Walk {
   InputTransform input_;
   OutputTransform output_;
   float *values_, *sums_;
+  std::optional<FilterTransform> filters_;  ///< if the weights are raw
+  float* passing_weights_ = nullptr;        ///< of a tile of channels
 };
 
 class WinogradProgram final : public Program {
@@ -117,7 +129,7 @@ class WinogradProgram final : public Program {
   void run(const Arguments& arguments) const override {
     Scratch scratch;
     const Launch launch{plan_, kernels_, arguments, runner_.prepare(arguments, scratch)};
-    const WinogradSchedule schedule(plan_, arguments.parallel.threads());
+    const WinogradSchedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts, [&](int part) {
       Walk walk(launch, schedule);
       const Range units = split(schedule.blocks * schedule.shares, schedule.parts, part);
@@ -130,8 +142,9 @@ class WinogradProgram final : public Program {
     return fmt::format("winograd:{}x{}:{}x{}", plan_.config.rows, plan_.config.columns,
                        plan_.config.vectors, plan_.lanes());
   }
+  bool takes_raw_weights() const override { return plan_.is_one_block(); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
-    transform_weights(plan_, kernels_.filter, raw, static_cast<float*>(prepared), parallel);
+    transform_weights(plan_, kernels_.filter_for_all, raw, static_cast<float*>(prepared), parallel);
   }
 
  private:

@@ -76,6 +76,10 @@ std::int64_t WinogradPlan::sums_stride() const {
   return position_stride(block_pieces * largest_piece() * width());
 }
 
+std::int64_t WinogradPlan::passing_weights_stride() const {
+  return position_stride(inputs() * width());
+}
+
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config) {
   WinogradPlan plan;
   plan.isa = isa;

@@ -41,6 +41,9 @@ struct WinogradPlan {
   std::int64_t positions() const { return std::int64_t{rows->inputs()} * columns->inputs(); }
   bool input_channels_last() const { return shape.conv.input.stride[1] == 1; }
 
+  /// All tiles are one block: each transformed weight is used once.
+  bool is_one_block() const { return pieces <= block_pieces; }
+
   Range piece(std::int64_t index) const;  ///< its tiles; sizes differ by one at most
   int largest_piece() const;
   std::int64_t segment_tiles() const { return kSegmentColumns / columns->outputs; }
@@ -61,6 +64,8 @@ struct WinogradPlan {
   std::int64_t tile_stride() const;
   std::int64_t values_stride() const;
   std::int64_t sums_stride() const;
+  /// From position to position of a tile of channels' weights that are used at once.
+  std::int64_t passing_weights_stride() const;
 };
 
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config);

@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-// Weights that the caches do not hold until they are read. A narrow vector is half a line, which
-// memory is better not sent by itself.
-bool streams_weights(const WinogradPlan& plan) {
-  constexpr std::size_t kCached = 16 << 20;
-  return plan.isa == Isa::avx512 && winograd_weight_bytes(plan) > kCached;
-}
-
 class WinogradRecipe final : public Recipe {
  public:
   WinogradRecipe(WinogradPlan plan, const SplitChain& chain)
@@ -43,8 +36,10 @@ class WinogradRecipe final : public Recipe {
     functions.push_back(
         {"winograd_output",
          emit_output_transform(isa, rows, columns, OutputTransform::strides(plan_))});
-    functions.push_back(
-        {"winograd_filter", emit_filter_transform(isa, rows, columns, streams_weights(plan_))});
+    functions.push_back({"winograd_filter", emit_filter_transform(isa, rows, columns, false)});
+    if (streams_weights(plan_))
+      functions.push_back(
+          {"winograd_filter_streaming", emit_filter_transform(isa, rows, columns, true)});
     functions.push_back(
         {"winograd_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.isa))});
     if (!chain_.channels.roots.empty())

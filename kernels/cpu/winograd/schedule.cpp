@@ -15,12 +15,13 @@ constexpr std::size_t kManyWeights = std::size_t{4} << 20;
 
 }  // namespace
 
-WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads) {
+WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool weights_are_raw) {
   const auto blocks_of = [&](std::int64_t size) { return (plan.pieces + size - 1) / size; };
   block_pieces = plan.block_pieces;
-  // Every block reads all weights. Where these come from memory, blocks are left as they are and
-  // threads divide the channels; the input is then transformed by each of them.
-  const bool many_weights = winograd_weight_bytes(plan) > kManyWeights;
+  // Every block reads all weights. Where these come from memory or are made in passing, blocks are
+  // left as they are and threads divide the channels; the input is then transformed by each of
+  // them.
+  const bool many_weights = weights_are_raw || winograd_weight_bytes(plan) > kManyWeights;
   while (threads > 1 && !many_weights && block_pieces > 1 &&
          blocks_of(block_pieces) < kUnitsPerThread * threads)
     --block_pieces;

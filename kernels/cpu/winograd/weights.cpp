@@ -2,110 +2,107 @@
 #include "kernels/cpu/winograd/weights.hpp"
 
 #include <algorithm>
-#include <array>
-
-#include "base/memory.hpp"
-#include "kernels/cpu/direct/moves.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kTaps = std::int64_t{kFilterTaps} * kFilterTaps;
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// Input channels whose filters are gathered together.
-constexpr std::int64_t kChannels = 16;
-
-/// Offsets of the taps of a filter, in elements.
-std::array<std::int64_t, kTaps> taps_of(const ConvGeometry& conv) {
-  std::array<std::int64_t, kTaps> taps{};
-  for (std::int64_t tap = 0; tap < kTaps; ++tap)
+std::array<std::int64_t, kFilterTaps * kFilterTaps> taps_of(const ConvGeometry& conv) {
+  std::array<std::int64_t, kFilterTaps * kFilterTaps> taps{};
+  for (std::int64_t tap = 0; tap < std::ssize(taps); ++tap)
     taps[static_cast<std::size_t>(tap)] =
         tap / kFilterTaps * conv.weight_stride[3] + tap % kFilterTaps * conv.weight_stride[4];
   return taps;
 }
 
-/// Transforms the weights of tiles of output channels.
-class Transformer {
- public:
-  Transformer(const WinogradPlan& plan, FilterKernel kernel, const void* raw, float* transformed)
-      : plan_(plan),
-        conv_(plan.shape.conv),
-        kernel_(kernel),
-        raw_(static_cast<const std::byte*>(raw)),
-        transformed_(transformed),
-        size_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
-        moves_(moves_for(plan.shape.weights, plan.isa)),
-        taps_(taps_of(conv_)),
-        lines_(scratch_.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))),
-        filters_(scratch_.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))) {
-    const bool plain = conv_.weight_stride[1] == kTaps && taps_.back() == kTaps - 1;
-    taps_are_inner_ = plain && std::ranges::is_sorted(taps_);
-  }
-
-  void run(std::int64_t channel_tile) {
-    const std::int64_t width = plan_.width_of(channel_tile);
-    float* output = transformed_ + winograd_weight_offset(plan_, channel_tile, 0);
-    for (std::int64_t first = 0; first < plan_.inputs(); first += kChannels) {
-      const std::int64_t count = std::min(kChannels, plan_.inputs() - first);
-      for (std::int64_t vector = 0; vector < plan_.vectors_of(channel_tile); ++vector) {
-        const std::int64_t lane = vector * plan_.lanes();
-        gather(channel_tile * plan_.width() + lane, first, count);
-        const FilterCall call{filters_, output + first * width + lane,
-                              plan_.inputs() * width * kFloat, width * kFloat, count};
-        kernel_(&call);
-      }
-    }
-  }
-
- private:
-  static constexpr std::int64_t kLine = kChannels * kTaps;
-
-  const std::byte* at(std::int64_t output, std::int64_t input) const {
-    return raw_ + (output * conv_.weight_stride[0] + input * conv_.weight_stride[1]) * size_;
-  }
-
-  /// filters_[input channel][tap][lane], zero behind the last output channel.
-  void gather(std::int64_t output, std::int64_t input, std::int64_t count) {
-    const std::int64_t lanes = plan_.lanes();
-    const std::int64_t outputs = std::min(lanes, plan_.outputs() - output);
-    if (taps_are_inner_ && plan_.shape.weights == DType::f32 && outputs == lanes &&
-        count == kChannels)
-      return moves_.turn(reinterpret_cast<const float*>(at(output, input)), conv_.weight_stride[0],
-                         lanes, kLine, filters_, lanes);
-    std::fill_n(lines_, lanes * kLine, 0.0F);
-    for (std::int64_t lane = 0; lane < outputs; ++lane) {
-      float* line = lines_ + lane * kLine;
-      const std::byte* from = at(output + lane, input);
-      if (taps_are_inner_) {
-        moves_.widen(from, 1, line, count * kTaps);
-        continue;
-      }
-      for (const std::int64_t tap : taps_) {
-        moves_.widen(from + tap * size_, conv_.weight_stride[1], line, count);
-        line += kChannels;
-      }
-    }
-    if (taps_are_inner_) return moves_.turn(lines_, kLine, lanes, kLine, filters_, lanes);
-    for (std::int64_t tap = 0; tap < kTaps; ++tap)
-      moves_.turn(lines_ + tap * kChannels, kLine, lanes, kChannels, filters_ + tap * lanes,
-                  kTaps * lanes);
-  }
-
-  const WinogradPlan& plan_;
-  const ConvGeometry& conv_;
-  FilterKernel kernel_;
-  const std::byte* raw_;
-  float* transformed_;
-  std::int64_t size_;
-  Moves moves_;
-  std::array<std::int64_t, kTaps> taps_;
-  bool taps_are_inner_ = false;  ///< a filter's taps, and then the next channel's, are contiguous
-  Scratch scratch_;
-  float *lines_, *filters_;
-};
-
 }  // namespace
+
+FilterTransform::FilterTransform(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
+                                 Scratch& scratch)
+    : plan_(plan),
+      conv_(plan.shape.conv),
+      kernel_(kernel),
+      raw_(static_cast<const std::byte*>(raw)),
+      size_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
+      moves_(moves_for(plan.shape.weights, plan.isa)),
+      taps_(taps_of(conv_)),
+      lines_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))),
+      filters_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))) {
+  const bool plain = conv_.weight_stride[1] == kTaps && taps_.back() == kTaps - 1;
+  taps_are_inner_ = plain && std::ranges::is_sorted(taps_);
+  channels_are_inner_ = conv_.weight_stride[1] == 1;
+}
+
+void FilterTransform::run(std::int64_t channel_tile, float* output, std::int64_t position) {
+  const std::int64_t width = plan_.width_of(channel_tile);
+  for (std::int64_t first = 0; first < plan_.inputs(); first += kChannels) {
+    const std::int64_t count = std::min(kChannels, plan_.inputs() - first);
+    for (std::int64_t vector = 0; vector < plan_.vectors_of(channel_tile); ++vector) {
+      const std::int64_t lane = vector * plan_.lanes();
+      ask_for(channel_tile * plan_.width() + lane, first + kChannels);
+      gather(channel_tile * plan_.width() + lane, first, count);
+      const FilterCall call{filters_, output + first * width + lane, position * kFloat,
+                            width * kFloat, count};
+      kernel_(&call);
+    }
+  }
+}
+
+const std::byte* FilterTransform::at(std::int64_t output, std::int64_t input) const {
+  return raw_ + (output * conv_.weight_stride[0] + input * conv_.weight_stride[1]) * size_;
+}
+
+/// Filters of as many output channels are as many streams through memory, which hardware does not
+/// foresee.
+void FilterTransform::ask_for(std::int64_t output, std::int64_t input) const {
+  if (input + kChannels > plan_.inputs()) return;
+  constexpr std::int64_t kCacheLine = 64;
+  const auto ask = [](const std::byte* from, std::int64_t bytes) {
+    for (std::int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
+  };
+  const std::int64_t outputs = std::min(plan_.lanes(), plan_.outputs() - output);
+  for (std::int64_t lane = 0; lane < outputs; ++lane) {
+    const std::byte* from = at(output + lane, input);
+    if (taps_are_inner_) ask(from, kLine * size_);
+    if (!channels_are_inner_) continue;
+    for (const std::int64_t tap : taps_) ask(from + tap * size_, kChannels * size_);
+  }
+}
+
+/// filters_[input channel][tap][lane], zero behind the last output channel.
+void FilterTransform::gather(std::int64_t output, std::int64_t input, std::int64_t count) {
+  const std::int64_t lanes = plan_.lanes();
+  const std::int64_t outputs = std::min(lanes, plan_.outputs() - output);
+  if (plan_.shape.weights == DType::f32 && outputs == lanes && count == kChannels) {
+    const auto* from = reinterpret_cast<const float*>(at(output, input));
+    const std::int64_t step = conv_.weight_stride[0];
+    if (taps_are_inner_) return moves_.turn(from, step, lanes, kLine, filters_, lanes);
+    if (channels_are_inner_) {
+      for (std::size_t tap = 0; tap < taps_.size(); ++tap)
+        moves_.turn(from + taps_[tap], step, lanes, kChannels,
+                    filters_ + static_cast<std::int64_t>(tap) * lanes, kTaps * lanes);
+      return;
+    }
+  }
+  std::fill_n(lines_, lanes * kLine, 0.0F);
+  for (std::int64_t lane = 0; lane < outputs; ++lane) {
+    float* line = lines_ + lane * kLine;
+    const std::byte* from = at(output + lane, input);
+    if (taps_are_inner_) {
+      moves_.widen(from, 1, line, count * kTaps);
+      continue;
+    }
+    for (const std::int64_t tap : taps_) {
+      moves_.widen(from + tap * size_, conv_.weight_stride[1], line, count);
+      line += kChannels;
+    }
+  }
+  if (taps_are_inner_) return moves_.turn(lines_, kLine, lanes, kLine, filters_, lanes);
+  for (std::int64_t tap = 0; tap < kTaps; ++tap)
+    moves_.turn(lines_ + tap * kChannels, kLine, lanes, kChannels, filters_ + tap * lanes,
+                kTaps * lanes);
+}
 
 std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t channel_tile,
                                     std::int64_t position) {
@@ -119,14 +116,23 @@ std::size_t winograd_weight_bytes(const WinogradPlan& plan) {
          sizeof(float);
 }
 
+// A narrow vector is half a line, which memory is better not sent by itself.
+bool streams_weights(const WinogradPlan& plan) {
+  constexpr std::size_t kCached = 16 << 20;
+  return plan.isa == Isa::avx512 && winograd_weight_bytes(plan) > kCached;
+}
+
 void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
                        float* transformed, const Parallel& parallel) {
   const long tiles = plan.channel_tiles;
   const int parts = static_cast<int>(std::min<long>(tiles, parallel.threads()));
   parallel(parts, [&](int part) {
-    Transformer transformer(plan, kernel, raw, transformed);
+    Scratch scratch;
+    FilterTransform transform(plan, kernel, raw, scratch);
     const Range range = split(tiles, parts, part);
-    for (long i = range.first; i < range.last; ++i) transformer.run(i);
+    for (long i = range.first; i < range.last; ++i)
+      transform.run(i, transformed + winograd_weight_offset(plan, i, 0),
+                    plan.inputs() * plan.width_of(i));
   });
 }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
+
+#include "base/memory.hpp"
+#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/transforms.hpp"
 
@@ -17,6 +22,40 @@ std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t chann
 
 using FilterKernel = void (*)(const FilterCall*);
 
+/// Transforms the weights of tiles of output channels.
+class FilterTransform {
+ public:
+  /// `raw`: the plan's tensor. Takes what it needs of `scratch`.
+  FilterTransform(const WinogradPlan& plan, FilterKernel kernel, const void* raw, Scratch& scratch);
+
+  /// A tile of channels to `output`, whose positions are `position` floats apart.
+  void run(std::int64_t channel_tile, float* output, std::int64_t position);
+
+ private:
+  static constexpr std::int64_t kTaps = std::int64_t{kFilterTaps} * kFilterTaps;
+  static constexpr std::int64_t kChannels = 16;  ///< whose filters are gathered together
+  static constexpr std::int64_t kLine = kChannels * kTaps;
+
+  const std::byte* at(std::int64_t output, std::int64_t input) const;
+  void ask_for(std::int64_t output, std::int64_t input) const;
+  void gather(std::int64_t output, std::int64_t input, std::int64_t count);
+
+  const WinogradPlan& plan_;
+  const ConvGeometry& conv_;
+  FilterKernel kernel_;
+  const std::byte* raw_;
+  std::int64_t size_;
+  Moves moves_;
+  std::array<std::int64_t, kTaps> taps_;  ///< of a filter: their offsets, in elements
+  bool taps_are_inner_ = false;  ///< a filter's taps, and then the next channel's, are contiguous
+  bool channels_are_inner_ = false;
+  float *lines_, *filters_;
+};
+
+/// Whether they are more than the caches hold until they are read, and better stored around them.
+bool streams_weights(const WinogradPlan& plan);
+
+/// All of them; `kernel` streams if streams_weights().
 void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
                        float* transformed, const Parallel& parallel);
 
