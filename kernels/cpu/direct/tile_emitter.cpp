@@ -21,6 +21,7 @@ class TileCode {
   std::vector<std::byte> emit() {
     if (finish_ != nullptr) code_.enter();
     zero_or_load();
+    if (finish_ != nullptr) prefetch_output();
     planes();
     if (finish_ != nullptr) {
       Xbyak::Label sums;
@@ -72,6 +73,22 @@ class TileCode {
     code_.L(load);
     for (int i = 0; i < sums(); ++i) code_.vmovups(code_.vec(i), ptr[rsi + i * code_.bytes()]);
     code_.L(ready);
+  }
+
+  // A line that is to be written costs a trip to the cache that has it; the sums take as long.
+  void prefetch_output() {
+    constexpr int kCacheLine = 64;
+    Xbyak::Label none;
+    code_.mov(rdx, field(offsetof(TileCall, finish)));
+    code_.test(rdx, rdx);
+    code_.jz(none);
+    code_.mov(rdx, ptr[rdx + static_cast<int>(offsetof(RowsCall, output))]);
+    const int bytes =
+        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->rows.output));
+    for (int pixel = 0; pixel < spec_.pixels; ++pixel)
+      for (int byte = 0; byte < bytes; byte += kCacheLine)
+        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->output_step) + byte]);
+    code_.L(none);
   }
 
   void planes() {
