@@ -46,6 +46,8 @@ DeviceId find_device(std::string_view text) {
   for (const Backend* backend : all_backends()) {
     if (backend->name() != name) continue;
     const int index = colon == text.npos ? 0 : parse_index(text.substr(colon + 1), text);
+    const std::string why = backend->device_count() == 0 ? backend->why_no_device() : "";
+    require(why.empty(), Status::NotInitialized, "device \"{}\": {}", text, why);
     require(index < backend->device_count(), Status::NotInitialized,
             "device \"{}\": there are {} {} devices", text, backend->device_count(), name);
     return {backend, index};

@@ -22,7 +22,7 @@ using Binary = std::vector<std::byte>;
 struct Launch {
   const void* input = nullptr;
   void* output = nullptr;
-  const void* weights = nullptr;          ///< in the executable's prepared form
+  const void* weights = nullptr;          ///< in the executable's prepared form, if it has one
   std::span<const void* const> channels;  ///< by SplitChain::channels_in index
   std::span<const void* const> elements;  ///< by SplitChain::elements index
   std::span<const double> scalars;        ///< by SplitChain::scalars index
@@ -52,6 +52,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;  ///< "cpu": what a device string starts with
   virtual int device_count() const = 0;
+  /// If device_count() is 0: what is missing.
+  virtual std::string why_no_device() const { return {}; }
   virtual Traits traits(int device) const = 0;
   virtual std::string device_name(int device) const = 0;
   /// Everything of the code generator and its host that can change a binary.

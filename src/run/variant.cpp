@@ -12,7 +12,9 @@
 namespace fuseplan {
 namespace {
 
-CacheKey key_of(const CompileContext& context, const Problem& problem, const Candidate& candidate) {
+// What a kernel is made from: a GPU's from its source, which serves problems of many sizes.
+CacheKey key_of(const CompileContext& context, const Problem& problem, const Candidate& candidate,
+                const Kernel& kernel) {
   return KeyBuilder()
       .field("library", build_id())
       .field("backend", context.backend->name())
@@ -21,7 +23,7 @@ CacheKey key_of(const CompileContext& context, const Problem& problem, const Can
       .field("solver", candidate.solver->id())
       .field("config", candidate.config)
       .field("passes_off", context.options.passes.disabled)
-      .field("problem", to_text(problem))
+      .field("problem", kernel.gpu != nullptr ? kernel.gpu->source() : to_text(problem))
       .build();
 }
 
@@ -41,8 +43,8 @@ void build_with(const CompileContext& context, const Choice& choice, Variant& va
     return Row{kernel.name, context.backend->compile(kernel, context.traits)};
   };
   Outcome outcome{};
-  Row row =
-      get_or_build(*context.store, key_of(context, variant.problem, candidate), compile, outcome);
+  Row row = get_or_build(*context.store, key_of(context, variant.problem, candidate, kernel),
+                         compile, outcome);
   variant.from_cache = outcome != Outcome::built;
   if (variant.from_cache && context.options.verify_code) verify_code(context, kernel, row);
   variant.executable =

@@ -59,6 +59,7 @@ std::string Rejection::sentence() const {
 }
 
 std::string Traits::to_text() const {
+  if (!arch.empty()) return fmt::format("{}:{}", backend, arch);
   return fmt::format("{}:{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
                      extensions.vnni ? "+vnni" : "");
 }

@@ -10,6 +10,7 @@
 #include "expr/chain.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/program.hpp"
+#include "kernels/gpu/recipe.hpp"
 #include "plan/problem.hpp"
 
 namespace fuseplan {
@@ -39,6 +40,7 @@ struct Traits {
   cpu::Extensions extensions = {};
   /// Whose shipped tuning table fits; not part of the text, since it changes no kernel's bytes.
   std::string family = "generic";
+  std::string arch = {};  ///< of a GPU: "sm_90"
   std::string to_text() const;
 };
 
@@ -68,6 +70,7 @@ class Verdict {
 struct Kernel {
   std::string name;  ///< for people: profiles, dumps
   std::shared_ptr<const cpu::Recipe> cpu;
+  std::shared_ptr<const gpu::Recipe> gpu = {};  ///< one of the two is set
 };
 
 /// One way to run problems as one kernel. Stateless; every function is pure. A new solver is a file

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cpu/chain_frame.hpp"
-#include "kernels/cpu/emit/finish_spec.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 
@@ -35,9 +34,15 @@ struct ProductSpec {
 struct ProductCall {
   const float* vectors = nullptr;
   const float* scalars = nullptr;
-  const RowsCall* chain = nullptr;  ///< at the first tile's first sum
-  std::int64_t tiles = 0;           ///< at least 1
+  void* output = nullptr;
+  const void* const* elements = nullptr;
+  const float* uniforms = nullptr;
+  const float* channels = nullptr;
+  std::int64_t tiles = 0;  ///< at least 1
 };
+
+/// Element operands whose addresses the kernel has registers for.
+inline constexpr std::size_t kProductElements = 4;
 
 /// Sums, vectors and a scalar fit the registers of AVX-512.
 bool product_fits(int rows, int vectors);

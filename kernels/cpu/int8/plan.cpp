@@ -2,8 +2,9 @@
 #include "kernels/cpu/int8/plan.hpp"
 
 #include <algorithm>
+#include <limits>
 
-#include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/int8/finish.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -77,6 +78,11 @@ PixelSteps input_steps(const BytePlan& plan) {
           staged_step(conv, 2) * plan.stage.column_step * plan.dot.element()};
 }
 
+PixelSteps steps_of(const View& view, DType dtype) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  return {view.stride[3] * bytes, view.stride[4] * bytes};
+}
+
 void cut_channels(BytePlan& plan) {
   const std::int64_t channels = plan.shape.conv.group_outputs, lanes = plan.lanes();
   const std::int64_t vectors = ceil_div(channels, lanes);
@@ -125,6 +131,11 @@ void add_variants(BytePlan& plan) {
   spec.input = input_steps(plan);
   spec.reduction = plan.reduction;
   spec.finished = plan.finished;
+  if (plan.finished) {
+    spec.output = steps_of(plan.shape.conv.output, plan.shape.output);
+    for (const ElementView& element : plan.shape.elements)
+      spec.elements.push_back(steps_of(element.view, element.dtype));
+  }
   const auto add = [&](int pixels, int width) {
     spec.pixels = pixels;
     spec.width = width;
@@ -141,13 +152,14 @@ void add_variants(BytePlan& plan) {
   if (rest > 0) add(rest * width, width);
 }
 
-// Longer chains run faster as a loop over sums in memory than written out for each of 28.
-bool takes_registers(const BytePlan& plan, const SplitChain& chain) {
-  constexpr int kLongChain = 8;
-  const std::int64_t channels = plan.config.vectors * plan.lanes();
-  return plan.isa == Isa::avx512 && plan.shape.lanes_are_channels &&
-         work_of(chain.body) <= kLongChain &&
-         plan.finish.reaches({channels, plan.config.pixels, plan.config.pixels});
+// A tile's outputs and operands are displacements of 32 bits.
+bool outputs_reach(const DirectShape& shape, int pixels) {
+  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 64;
+  const auto reaches = [&](const View& view) {
+    return std::max(view.stride[3], view.stride[4]) < kReach / pixels;
+  };
+  return reaches(shape.conv.output) &&
+         std::ranges::all_of(shape.elements, reaches, &ElementView::view);
 }
 
 }  // namespace
@@ -193,9 +205,7 @@ BytePlan byte_plan(const DirectShape& shape, const SplitChain& chain, Isa isa, D
   plan.dot.kind = dot;
   plan.config = config;
   plan.shape = shape;
-  plan.finish = finish_spec(plan.shape.tensors(), chain);
-  plan.finish.integers = true;
-  plan.finished = takes_registers(plan, chain);
+  plan.finished = can_finish_bytes(shape, chain, isa) && outputs_reach(shape, config.pixels);
   cut_channels(plan);
   cut_row(plan);
   cut_blocks(plan);

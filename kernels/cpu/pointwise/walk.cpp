@@ -99,6 +99,16 @@ std::int64_t Walk::bytes() const {
   return row_count() * lanes.len * static_cast<std::int64_t>(element);
 }
 
+std::vector<Axis> joined_axes(const Problem& problem, const SplitChain& chain) {
+  std::vector<Axis> axes = axes_of(problem, chain);
+  join(axes);
+  if (axes.empty()) {  // a single element
+    axes.push_back({1, std::vector<std::int64_t>(Walk::kElements + chain.elements.size(), 0)});
+    axes.back().stride[Walk::kInput] = axes.back().stride[Walk::kOutput] = 1;
+  }
+  return axes;
+}
+
 std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
                               std::string* reason) {
   Walk walk;
@@ -106,13 +116,8 @@ std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
   for (const Operand& operand : chain.elements) walk.dtypes.push_back(operand.tensor.dtype);
   walk.channels = view_of(problem.output()).len[1];
 
-  std::vector<Axis> axes = axes_of(problem, chain);
-  join(axes);
+  std::vector<Axis> axes = joined_axes(problem, chain);
   const std::size_t tensors = walk.dtypes.size();
-  if (axes.empty()) {  // a single element
-    axes.push_back({1, std::vector<std::int64_t>(tensors, 0)});
-    axes.back().stride[Walk::kInput] = axes.back().stride[Walk::kOutput] = 1;
-  }
   walk.lanes = axes.back();
   axes.pop_back();
   const std::string refusal = lanes_refusal(walk.lanes);

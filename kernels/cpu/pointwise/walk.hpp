@@ -34,6 +34,10 @@ struct Walk {
   std::int64_t bytes() const;      ///< read and written by a launch, broadcasts counted once a use
 };
 
+/// Axes from the outermost in the output's memory to the innermost, joined where all tensors allow;
+/// at least one. The innermost may have any strides.
+std::vector<Walk::Axis> joined_axes(const Problem& problem, const SplitChain& chain);
+
 /// `reason`, if given, receives why there is none.
 std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
                               std::string* reason = nullptr);

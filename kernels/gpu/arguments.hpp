@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "base/status.hpp"
+#include "kernels/gpu/recipe.hpp"
+
+namespace fuseplan::gpu {
+
+/// fp_divisor of the dialect: n / divisor as a product, for n < 2^31.
+struct Divisor {
+  explicit Divisor(std::int64_t by)
+      : divisor(static_cast<std::uint32_t>(by)),
+        shift(static_cast<std::uint32_t>(std::bit_width(divisor - 1))) {
+    const std::uint64_t excess = (std::uint64_t{1} << shift) - divisor;
+    magic = static_cast<std::uint32_t>((excess << 32) / divisor + 1);
+  }
+  std::uint32_t divisor, magic = 0, shift, unused = 0;
+};
+
+/// Lays out the kernel's parameter as the struct fp_args of its source: members of 8 bytes first,
+/// then those of 4, so that there are no gaps.
+class ArgumentBlock {
+ public:
+  static constexpr std::size_t kMost = 4096;  ///< what every device takes
+
+  explicit ArgumentBlock(Scratch& scratch) : bytes_(scratch.take_array<std::byte>(kMost)) {}
+
+  template <typename T>
+  void put(const T& value) {
+    require(used_ + sizeof value + 8 <= kMost, Status::UnsupportedOp,
+            "the kernel's arguments take more than {} bytes: the chain has too many operands",
+            kMost);
+    std::memcpy(bytes_ + used_, &value, sizeof value);
+    used_ += sizeof value;
+  }
+  /// The struct's size is a multiple of 8.
+  std::span<const std::byte> finish() {
+    while (used_ % 8 != 0) put(std::byte{0});
+    return {bytes_, used_};
+  }
+
+ private:
+  std::byte* bytes_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace fuseplan::gpu

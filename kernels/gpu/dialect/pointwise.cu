@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// A chain without convolution: one pass over memory. A thread takes FP_ITEMS pieces of V lanes; the
+// wide entry needs lanes that are a multiple of V and addresses that are a multiple of 16 bytes.
+// Tensors: input, output, the channel number as if it were one, then elements.
+
+template <int V>
+struct fp_item {
+  float x[V], before[V], elements[FP_ELEMENTS + 1][V];
+  long long out;
+  long long channel;
+};
+
+template <int type, int t, int V>
+FP_FN void fp_load_lanes(const void* base, long long offset, float* values) {
+  if constexpr (V > 1 && (FP_LANES >> t & 1) != 0) {
+    fp_load_wide<type, V>(base, offset, values);
+  } else {
+    const float value = fp_load<type>(base, offset);
+    FP_UNROLL
+    for (int v = 0; v < V; ++v) values[v] = value;
+  }
+}
+
+template <int V, int e>
+FP_FN void fp_load_elements(const fp_args& a, const long long* offset, float (*to)[V]) {
+  if constexpr (e < FP_ELEMENTS) {
+    fp_load_lanes<fp_element_types[e], 3 + e, V>(a.elements[e], offset[3 + e], to[e]);
+    fp_load_elements<V, e + 1>(a, offset, to);
+  }
+}
+
+template <int V>
+FP_FN void fp_load_item(const fp_args& a, unsigned index, fp_item<V>& item) {
+  long long offset[FP_TENSORS];
+  FP_UNROLL
+  for (int t = 0; t < FP_TENSORS; ++t) offset[t] = 0;
+  FP_UNROLL
+  for (int axis = 0; axis < FP_AXES; ++axis) {
+    const unsigned rest = axis + 1 < FP_AXES ? fp_divide(index, a.len[axis]) : 0;
+    const long long at = index - rest * a.len[axis].divisor;
+    FP_UNROLL
+    for (int t = 0; t < FP_TENSORS; ++t) offset[t] += at * a.stride[axis][t];
+    index = rest;
+  }
+  fp_load_lanes<FP_INPUT, 0, V>(a.input, offset[0], item.x);
+  if (FP_READS_OUTPUT) fp_load_lanes<FP_OUTPUT, 1, V>(a.output, offset[1], item.before);
+  fp_load_elements<V, 0>(a, offset, item.elements);
+  item.out = offset[1];
+  item.channel = offset[2];
+}
+
+template <int V>
+FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item) {
+  float channels[FP_CHANNELS + 1];
+  fp_channels(a, item.channel, channels);
+  FP_UNROLL
+  for (int v = 0; v < V; ++v) {
+    float elements[FP_ELEMENTS + 1];
+    FP_UNROLL
+    for (int e = 0; e < FP_ELEMENTS; ++e) elements[e] = item.elements[e][v];
+    if (v > 0 && (FP_LANES >> 2 & 1) != 0) fp_channels(a, item.channel + v, channels);
+    item.x[v] = fp_chain(a, item.x[v], item.before[v], channels, elements);
+  }
+  if constexpr (V > 1) {
+    fp_store_wide<FP_OUTPUT, V>(a.output, item.out, item.x);
+  } else {
+    fp_store<FP_OUTPUT>(a.output, item.out, item.x[0]);
+  }
+}
+
+// All loads before the first use: their latencies overlap.
+template <int V>
+FP_FN void fp_pass(const fp_args& a) {
+  const unsigned first = fp_block() * (FP_THREADS * FP_ITEMS) + fp_thread();
+  fp_item<V> items[FP_ITEMS];
+  FP_UNROLL
+  for (int i = 0; i < FP_ITEMS; ++i)
+    if (first + i * FP_THREADS < a.count) fp_load_item<V>(a, first + i * FP_THREADS, items[i]);
+  FP_UNROLL
+  for (int i = 0; i < FP_ITEMS; ++i)
+    if (first + i * FP_THREADS < a.count) fp_finish_item<V>(a, items[i]);
+}
+
+FP_KERNEL(fp_pointwise, FP_THREADS) { fp_pass<1>(a); }
+#if FP_WIDE > 1
+FP_KERNEL(fp_pointwise_wide, FP_THREADS) { fp_pass<FP_WIDE>(a); }
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/gpu/pointwise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/pointwise/walk.hpp"
+#include "kernels/gpu/chain_source.hpp"
+#include "kernels/gpu/sources.hpp"
+
+namespace fuseplan::gpu {
+namespace {
+
+using cpu::Walk;
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kItems = 2;  ///< loads that a thread has in flight, of each tensor
+constexpr std::size_t kVectorBytes = 16;
+
+/// The axes of a launch, innermost first, and which tensors have neighbours along the innermost.
+struct Shape {
+  Shape(const Problem& problem, const SplitChain& chain) : axes(cpu::joined_axes(problem, chain)) {
+    std::reverse(axes.begin(), axes.end());
+    dtypes = {problem.input().dtype, problem.output().dtype, DType::f32};
+    for (const Operand& element : chain.elements) dtypes.push_back(element.tensor.dtype);
+    const Walk::Axis& lanes = axes.front();
+    bool all_real = true;
+    for (std::size_t t = 0; t < dtypes.size(); ++t) {
+      adjacent.push_back(lanes.stride[t] == 1);
+      if (adjacent[t] && t != Walk::kChannel) all_real &= dtypes[t] == DType::f32;
+    }
+    wide = adjacent[Walk::kInput] && adjacent[Walk::kOutput] && lanes_are_plain() ? all_real ? 4 : 8
+                                                                                  : 1;
+  }
+  bool lanes_are_plain() const {
+    return std::ranges::all_of(axes.front().stride, [](std::int64_t s) { return s <= 1; });
+  }
+  /// Whether pieces of `wide` lanes start at multiples of it in every tensor that has lanes.
+  bool divides() const {
+    if (wide == 1 || axes.front().len % wide != 0) return false;
+    for (std::size_t axis = 1; axis < axes.size(); ++axis)
+      for (std::size_t t = 0; t < dtypes.size(); ++t)
+        if (adjacent[t] && t != Walk::kChannel && axes[axis].stride[t] % wide != 0) return false;
+    return true;
+  }
+  std::int64_t count() const {
+    std::int64_t product = 1;
+    for (const Walk::Axis& axis : axes) product *= axis.len;
+    return product;
+  }
+
+  std::vector<Walk::Axis> axes;
+  std::vector<DType> dtypes;
+  std::vector<bool> adjacent;
+  int wide = 1;
+};
+
+class PointwiseProgram final : public Program {
+ public:
+  PointwiseProgram(Shape shape, const SplitChain& chain)
+      : shape_(std::move(shape)), chain_(chain), divides_(shape_.divides()) {}
+
+  Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
+    const bool wide = divides_ && aligned(arguments);
+    const std::int64_t lanes = wide ? shape_.wide : 1;
+    const auto count = static_cast<std::uint32_t>(shape_.count() / lanes);
+    ArgumentBlock block(scratch);
+    chain_.put_pointers(arguments, block);
+    for (const Walk::Axis& axis : shape_.axes)
+      for (std::int64_t stride : axis.stride)
+        block.put(&axis == &shape_.axes.front() ? stride * lanes : stride);
+    for (const Walk::Axis& axis : shape_.axes)
+      block.put(Divisor(&axis == &shape_.axes.front() ? axis.len / lanes : axis.len));
+    block.put(count);
+    chain_.put_uniforms(arguments, block, scratch);
+    constexpr unsigned kEach = kThreads * kItems;
+    return {wide ? 1u : 0u, (count + kEach - 1) / kEach, kThreads, 0, block.finish()};
+  }
+
+ private:
+  bool aligned(const cpu::Arguments& arguments) const {
+    const auto fits = [](const void* pointer) {
+      return reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes == 0;
+    };
+    bool all = fits(arguments.input) && fits(arguments.output);
+    for (std::size_t e = 0; e < arguments.elements.size(); ++e)
+      all &= !shape_.adjacent[Walk::kElements + e] || fits(arguments.elements[e]);
+    return all;
+  }
+
+  Shape shape_;
+  ChainArguments chain_;
+  bool divides_;
+};
+
+class PointwiseRecipe final : public Recipe {
+ public:
+  PointwiseRecipe(const Problem& problem, const SplitChain& chain)
+      : problem_(problem), chain_(chain), shape_(problem, chain) {}
+
+  std::string source() const override {
+    unsigned lanes = 0;
+    for (std::size_t t = 0; t < shape_.adjacent.size(); ++t)
+      if (shape_.adjacent[t]) lanes |= 1u << t;
+    const std::string macros =
+        chain_macros(problem_, chain_) + fmt::format(
+                                             "#define FP_THREADS {}\n#define FP_ITEMS {}\n#define "
+                                             "FP_AXES {}\n#define FP_TENSORS {}\n"
+                                             "#define FP_WIDE {}\n#define FP_LANES {:#x}u\n",
+                                             kThreads, kItems, shape_.axes.size(),
+                                             shape_.dtypes.size(), shape_.wide, lanes);
+    return assemble_source(
+        macros,
+        chain_declarations(chain_,
+                           "long long stride[FP_AXES][FP_TENSORS];\nfp_divisor len[FP_AXES];\n"
+                           "unsigned count;\n"),
+        "pointwise.cu");
+  }
+  std::vector<std::string> entries() const override {
+    if (shape_.wide == 1) return {"fp_pointwise"};
+    return {"fp_pointwise", "fp_pointwise_wide"};
+  }
+  std::unique_ptr<Program> bind() const override {
+    return std::make_unique<PointwiseProgram>(shape_, chain_);
+  }
+
+ private:
+  Problem problem_;
+  SplitChain chain_;
+  Shape shape_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain) {
+  return std::make_shared<PointwiseRecipe>(problem, chain);
+}
+
+}  // namespace fuseplan::gpu

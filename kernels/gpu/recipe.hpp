@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::gpu {
+
+/// One launch as a device's queue takes it. `arguments` is the kernel's only parameter, a struct.
+struct Call {
+  std::size_t entry = 0;  ///< by Recipe::entries index
+  unsigned grid = 1, block = 1, shared_bytes = 0;
+  std::span<const std::byte> arguments;
+};
+
+/// A kernel of one geometry, ready to be launched. Immutable; call() may be used from many threads.
+class Program {
+ public:
+  virtual ~Program() = default;
+  /// The call's arguments lie in `scratch`. All pointers in `arguments` are device pointers.
+  virtual Call call(const cpu::Arguments& arguments, Scratch& scratch) const = 0;
+};
+
+/// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width
+/// and strides are in the program and not in the source, so that one binary serves all sizes.
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+  /// All that a device compiler needs, in the dialect of kernels/gpu/dialect, without includes.
+  virtual std::string source() const = 0;
+  virtual std::vector<std::string> entries() const = 0;
+  virtual std::unique_ptr<Program> bind() const = 0;
+};
+
+}  // namespace fuseplan::gpu

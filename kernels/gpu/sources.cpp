@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/gpu/sources.hpp"
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "kernels/gpu/dialect_files.hpp"
+
+namespace fuseplan::gpu {
+
+std::string_view dialect_file(std::string_view name) {
+  for (const DialectFile& file : kDialectFiles)
+    if (file.name == name) return {reinterpret_cast<const char*>(file.bytes), file.size};
+  fail(Status::InternalError, "no file {} in kernels/gpu/dialect", name);
+}
+
+std::string assemble_source(std::string_view macros, std::string_view declarations,
+                            std::string_view kernel_file) {
+  std::string source(macros);
+  const auto append = [&](std::string_view name, std::string_view text) {
+    source += fmt::format("#line 1 \"{}\"\n{}", name, text);
+  };
+  append("fp_dev.h", dialect_file("fp_dev.h"));
+  append("fp_math.h", dialect_file("fp_math.h"));
+  append("chain", declarations);
+  append(kernel_file, dialect_file(kernel_file));
+  return source;
+}
+
+}  // namespace fuseplan::gpu

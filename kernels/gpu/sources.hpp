@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fuseplan::gpu {
+
+/// The text of a file in kernels/gpu/dialect, which the build puts into the library.
+std::string_view dialect_file(std::string_view name);
+
+/// A kernel's source: macros, the dialect, declarations made of them, and the kernel's file.
+std::string assemble_source(std::string_view macros, std::string_view declarations,
+                            std::string_view kernel_file);
+
+}  // namespace fuseplan::gpu

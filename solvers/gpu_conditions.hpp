@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+
+// Conditions that several GPU solvers state.
+
+/// Kernels number elements and blocks in 31 bits.
+inline void need_count(Verdict& verdict, std::string_view what, double count) {
+  constexpr double kMost = 2147483647;
+  verdict.need(count <= kMost, RejectCode::Size, what, fmt::format("{:.0f}", count),
+               fmt::format("at most {:.0f}", kMost), "cut the batch");
+}
+
+}  // namespace fuseplan

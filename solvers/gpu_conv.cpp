@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "kernels/gpu/conv.hpp"
+#include "solvers/gpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+class GpuConv final : public Solver {
+ public:
+  std::string_view id() const override { return "gpu_conv"; }
+  std::string_view sentence() const override {
+    return "convolution as an implicit matrix product with f32 sums, any strides and groups";
+  }
+  std::string_view backend() const override { return "cuda"; }
+  int algorithm() const override { return 5; }  // miopenConvolutionFwdAlgoImplicitGEMM
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    need_convolution(question, verdict, true);
+    if (!verdict.accepted()) return;
+    const Problem& problem = question.problem;
+    verdict.need(problem.input().spatial() <= 2, RejectCode::Convolution, "spatial dimensions",
+                 std::to_string(problem.input().spatial()), "at most 2",
+                 "convolutions over a volume run on the CPU");
+    if (!verdict.accepted()) return;
+    const Tensor& output = problem.output();
+    need_count(verdict, "output pixels of the batch",
+               static_cast<double>(output.elements() / output.lens[1]));
+    for (const gpu::ConvTile& tile : gpu::conv_tiles(problem))
+      need_count(verdict, "blocks of tile " + to_text(tile), gpu::conv_blocks(problem, tile));
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    std::vector<std::string> texts;
+    for (const gpu::ConvTile& tile : gpu::conv_tiles(question.problem))
+      texts.push_back(to_text(tile));
+    return texts;
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto tile = gpu::parse_conv_tile(config);
+    require(tile.has_value(), Status::InternalError, "gpu_conv has no tile \"{}\"", config);
+    return {"gpu_conv", nullptr, gpu::conv_recipe(question.problem, question.chain, *tile)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "f32:2x17x13x13:nchw;conv(f32:19x17x3x3,pad=1x1);bias(f32:1x19x1x1);norm(spatial,f32:"
+        "1x19x1x1);activation(relu)",
+        "f16:1x12x14x14:nhwc;conv(f16:36x1x3x3,pad=1x1,groups=12);activation(gelu_erf)",
+        "f32:2x6x5x4:s7,100,11,29;conv(f32:4x6x2x2);activation(elu)->f32:2x4x4x3:s5,60,300,13",
+        "bf16:3x10x9x8:nhwc;conv(bf16:70x10x3x2,pad=2x0,pad_hi=1x1,stride=2x1,dilation=1x2);"
+        "add(bf16:3x70x5x7);activation(silu)",
+        "f32:1x3x30x31:nchw;conv(f32:130x3x5x5,pad=2x2,stride=2x2);scale_shift(f32:1x130x1x1)",
+        "f32:2x24x10:nchw;conv(f32:8x12x3,pad=1,groups=2);bias(f32:1x8x1)",
+    };
+  }
+};
+
+}  // namespace
+
+const Solver& solver_gpu_conv() {
+  static const GpuConv solver;
+  return solver;
+}
+
+}  // namespace fuseplan

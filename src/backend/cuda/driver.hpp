@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace fuseplan::cuda {
+
+// Our own declarations of the driver API (libcuda): nothing of NVIDIA's is needed to build.
+using Result = int;  // CUresult
+using DeviceHandle = int;
+using DevicePointer = unsigned long long;
+using Context = struct ContextOf*;
+using Stream = struct StreamOf*;
+using Module = struct ModuleOf*;
+using FunctionHandle = struct FunctionOf*;
+
+inline constexpr Result kSuccess = 0;
+inline constexpr Result kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100;
+inline constexpr Result kDriverMismatch = 803, kNotCompatible = 804;
+inline constexpr Result kCaptureUnsupported = 900, kCaptureLast = 908;
+// CUdevice_attribute, CUfunction_attribute
+inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
+inline constexpr int kLocalBytes = 3;
+// Keys of cuLaunchKernel's `extra`: all parameters as one block.
+inline void* const kExtraEnd = nullptr;
+inline void* const kExtraPointer = reinterpret_cast<void*>(1);
+inline void* const kExtraSize = reinterpret_cast<void*>(2);
+
+/// The functions of libcuda.so.1, and how many devices cuInit found.
+struct Driver {
+#define FUSEPLAN_CUDA(name, base, symbol, version, parameters) Result(*name) parameters = nullptr;
+#include "backend/cuda/driver_functions.def"
+#undef FUSEPLAN_CUDA
+  std::string path;
+  int version = 0;  ///< of CUDA that the driver offers: 12040 is 12.4
+  int devices = 0;
+
+  /// Throws Error with the driver's words for `result`, unless it is success.
+  void check(Result result, const char* call) const;
+  std::string words(Result result) const;  ///< "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"
+};
+
+/// Loaded at the first call, once; nullptr where there is no driver, or no device.
+const Driver* find_driver();
+/// Why find_driver() gives nullptr.
+const std::string& driver_problem();
+/// Throws Error(NotInitialized) with driver_problem().
+const Driver& driver();
+
+}  // namespace fuseplan::cuda

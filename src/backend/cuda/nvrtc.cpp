@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "backend/cuda/nvrtc.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+#include "backend/cuda/driver.hpp"
+#include "backend/cuda/library.hpp"
+#include "base/status.hpp"
+
+namespace fuseplan::cuda {
+namespace {
+
+using Program = struct ProgramOf*;
+
+struct Nvrtc {
+#define FUSEPLAN_NVRTC(name, symbol, parameters) int(*name) parameters = nullptr;
+#include "backend/cuda/nvrtc_functions.def"
+#undef FUSEPLAN_NVRTC
+  std::string path, problem;
+  int major = 0, minor = 0;
+  std::vector<int> archs_known;
+};
+
+/// Newest first. Code of a newer major than the driver's does not load, so it is not looked for.
+std::vector<std::string> sonames() {
+  constexpr std::pair<int, const char*> kNames[] = {
+      {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
+  const Driver* driver = find_driver();
+  std::vector<std::string> names;
+  for (const auto& [major, name] : kNames)
+    if (driver == nullptr || major <= driver->version / 1000) names.emplace_back(name);
+  names.emplace_back("libnvrtc.so");
+  return names;
+}
+
+std::string load(Nvrtc& nvrtc) {
+  const Library library = open_library({"FUSEPLAN_LIB_NVRTC", sonames(), toolkit_directories()});
+  if (!library) return fmt::format("NVRTC could not be loaded ({})", library.why);
+  nvrtc.path = library.path;
+#define FUSEPLAN_NVRTC(name, symbol, parameters)                             \
+  nvrtc.name = reinterpret_cast<decltype(nvrtc.name)>(library.find(symbol)); \
+  if (nvrtc.name == nullptr)                                                 \
+    return fmt::format("{} lacks {}: NVRTC 11.2 or later is needed", library.path, symbol);
+#include "backend/cuda/nvrtc_functions.def"
+#undef FUSEPLAN_NVRTC
+  int count = 0;
+  if (nvrtc.get_version(&nvrtc.major, &nvrtc.minor) != 0 || nvrtc.arch_count(&count) != 0)
+    return library.path + " does not say its version or architectures";
+  nvrtc.archs_known.resize(static_cast<std::size_t>(count));
+  if (count == 0 || nvrtc.archs(nvrtc.archs_known.data()) != 0)
+    return library.path + " does not say its architectures";
+  std::ranges::sort(nvrtc.archs_known);
+  return {};
+}
+
+const Nvrtc& loaded() {
+  static const Nvrtc& once = []() -> const Nvrtc& {
+    auto& nvrtc = *new Nvrtc;
+    nvrtc.problem = load(nvrtc);
+    return nvrtc;
+  }();
+  return once;
+}
+
+const Nvrtc& nvrtc() {
+  require(loaded().problem.empty(), Status::NotInitialized,
+          "the kernel is not in the cache and there is no runtime compiler: {}", loaded().problem);
+  return loaded();
+}
+
+struct Target {
+  std::string option;
+  bool is_ptx;
+};
+
+Target target_of(const Nvrtc& nvrtc, const std::string& arch) {
+  int number = 0;
+  const std::string_view digits = std::string_view(arch).substr(arch.find('_') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const auto newer = std::ranges::upper_bound(nvrtc.archs_known, number);
+  require(newer != nvrtc.archs_known.begin(), Status::UnsupportedOp,
+          "NVRTC {}.{} does not compile for {}; it knows {}", nvrtc.major, nvrtc.minor, arch,
+          fmt::join(nvrtc.archs_known, ", "));
+  const int best = *(newer - 1);
+  if (best == number) return {"--gpu-architecture=" + arch, false};
+  return {fmt::format("--gpu-architecture=compute_{}", best), true};
+}
+
+class Unit {
+ public:
+  Unit(const Nvrtc& nvrtc, const std::string& source) : nvrtc_(nvrtc) {
+    check(nvrtc.create(&program_, source.c_str(), "fuseplan.cu", 0, nullptr, nullptr), "create");
+  }
+  ~Unit() { nvrtc_.destroy(&program_); }
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+
+  void compile(const std::vector<const char*>& options) {
+    const int result = nvrtc_.compile(program_, static_cast<int>(options.size()), options.data());
+    require(result == 0, Status::InternalError, "NVRTC {}.{} ({}) failed with {}: {}", nvrtc_.major,
+            nvrtc_.minor, nvrtc_.path, result, log());
+  }
+  std::string log() const { return read<std::string>(nvrtc_.log_size, nvrtc_.log, "log"); }
+  std::vector<std::byte> image(bool is_ptx) const {
+    using Bytes = std::vector<std::byte>;
+    return is_ptx ? read<Bytes>(nvrtc_.ptx_size, nvrtc_.ptx, "PTX")
+                  : read<Bytes>(nvrtc_.cubin_size, nvrtc_.cubin, "cubin");
+  }
+
+ private:
+  static void check(int result, const char* what) {
+    require(result == 0, Status::InternalError, "NVRTC failed with {} ({})", result, what);
+  }
+  template <typename Container>
+  Container read(int (*size)(Program, std::size_t*), int (*get)(Program, char*),
+                 const char* what) const {
+    std::size_t bytes = 0;
+    check(size(program_, &bytes), what);
+    Container text(bytes, {});
+    check(get(program_, reinterpret_cast<char*>(text.data())), what);
+    return text;
+  }
+
+  const Nvrtc& nvrtc_;
+  Program program_ = nullptr;
+};
+
+}  // namespace
+
+std::string nvrtc_problem() { return loaded().problem; }
+std::vector<int> nvrtc_archs() { return nvrtc().archs_known; }
+std::string nvrtc_version() { return fmt::format("{}.{}", nvrtc().major, nvrtc().minor); }
+
+std::span<const char* const> compile_options() {
+  // Contraction is a decision of the expression passes; denormals are flushed as on the CPU.
+  static constexpr const char* kOptions[] = {"--std=c++17", "--fmad=false", "--ftz=true",
+                                             "--prec-div=true", "--prec-sqrt=true"};
+  return kOptions;
+}
+
+Compilation compile_source(const std::string& source, const std::string& arch,
+                           std::span<const char* const> more_options) {
+  const Nvrtc& compiler = nvrtc();
+  const Target target = target_of(compiler, arch);
+  std::vector<const char*> options{target.option.c_str()};
+  options.insert(options.end(), compile_options().begin(), compile_options().end());
+  options.insert(options.end(), more_options.begin(), more_options.end());
+  Unit unit(compiler, source);
+  unit.compile(options);
+  return {unit.image(target.is_ptx), unit.log()};
+}
+
+}  // namespace fuseplan::cuda

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fuseplan::cuda {
+
+/// What NVRTC made of a source.
+struct Compilation {
+  std::vector<std::byte> image;  ///< cubin, or PTX with its final NUL
+  std::string log;
+};
+
+/// Why nothing can be compiled; empty if NVRTC is there. Loads it.
+std::string nvrtc_problem();
+/// Architectures it compiles for: 75 is sm_75. Throws as compile_source().
+std::vector<int> nvrtc_archs();
+/// "12.9": throws as compile_source().
+std::string nvrtc_version();
+
+/// Options that every kernel is compiled with, apart from the architecture.
+std::span<const char* const> compile_options();
+
+/// Compiles for `arch` ("sm_90", "sm_90a"): to its machine code, or, where NVRTC does not know it
+/// yet, to PTX of the newest older one. Throws Error(NotInitialized) where there is no NVRTC,
+/// Error(UnsupportedOp) for an architecture older than all it knows, Error(InternalError) with the
+/// log if the source does not compile.
+Compilation compile_source(const std::string& source, const std::string& arch,
+                           std::span<const char* const> more_options = {});
+
+}  // namespace fuseplan::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#define FP_EMULATOR_ENGINE
+#include "fp_emulator.h"
+
+namespace fuseplan::emulator {
+
+/// One launch of a kernel whose code is in this process.
+struct Launch {
+  void (*enter)(fp_machine*);  ///< fp_emulator_enter of the kernel's library
+  void (*kernel)(const void* args);
+  const void* args;
+  unsigned grid, block;
+  std::size_t shared_bytes;
+  std::span<const fp_machine::range> memory;  ///< all that the kernel may touch
+  std::uint64_t seed;                         ///< of the order in which threads run
+};
+
+/// Runs it, block after block, the threads of a block in random turns from barrier to barrier.
+/// Shared memory starts as NaNs in each block. Empty, or what went wrong: a deadlock, threads of
+/// one block at different barriers, an address outside `memory`.
+std::string run(const Launch& launch);
+
+}  // namespace fuseplan::emulator

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// A driver (libcuda) without a device: memory is the host's, a module is a shared library that
+// fake_nvrtc.cpp made, and a launch runs it in the emulator before it returns.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/cuda/driver.hpp"
+#include "engine.hpp"
+#include "state.hpp"
+
+namespace fuseplan::emulator {
+namespace {
+
+using cuda::Context, cuda::DeviceHandle, cuda::DevicePointer, cuda::FunctionHandle, cuda::Module;
+using cuda::Result, cuda::Stream;
+
+constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidImage = 200, kNotFound = 500;
+constexpr Result kLaunchFailed = 719;
+constexpr int kVersion = 12040;
+
+struct FakeContext {
+  int device;
+};
+FakeContext primary{0}, other{0};
+FakeContext *own_stream_owner = &primary, *foreign_stream_owner = &other;
+
+struct FakeModule {
+  void* library;
+  int file;  ///< open as long as the library is: dlopen() takes equal paths for the same library
+};
+struct FakeFunction {
+  FakeModule* module;
+  std::string name;
+  void (*kernel)(const void*);
+};
+
+thread_local std::string launch_fault;
+thread_local long depth = 0;
+
+enum Capture { allowed, forbidden };
+
+/// What every function does first: it is counted, may be the one that fails, and may be forbidden.
+Result enter(Capture capture = allowed) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  ++s.counters.calls;
+  if (s.countdown > 0 && --s.countdown == 0) return s.failure;
+  if (capture == forbidden && s.capturing) {
+    ++s.counters.capture_violations;
+    return cuda::kCaptureUnsupported;
+  }
+  return cuda::kSuccess;
+}
+/// The same for functions that need a current context.
+Result enter_context(Capture capture = allowed) {
+  if (const Result result = enter(capture)) return result;
+  return depth > 0 ? cuda::kSuccess : kInvalidContext;
+}
+
+std::vector<fp_machine::range> known_memory() {
+  const std::lock_guard lock(state().mutex);
+  std::vector<fp_machine::range> ranges;
+  for (const auto& [first, bytes] : state().memory) ranges.push_back({first, first + bytes});
+  return ranges;
+}
+
+Result copy(void* to, const void* from, std::size_t bytes) {
+  if (const Result result = enter_context(forbidden)) return result;
+  std::memcpy(to, from, bytes);
+  return cuda::kSuccess;
+}
+void* host(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
+
+std::string run_kernel(const FakeFunction& function, unsigned grid, unsigned block,
+                       unsigned shared_bytes, const void* args) {
+  const auto memory = known_memory();
+  std::uint64_t seed;
+  {
+    const std::lock_guard lock(state().mutex);
+    seed = state().seed;
+  }
+  const auto enter_library =
+      reinterpret_cast<void (*)(fp_machine*)>(dlsym(function.module->library, "fp_emulator_enter"));
+  return run({enter_library, function.kernel, args, grid, block, shared_bytes, memory, seed});
+}
+
+}  // namespace
+
+void* own_stream() { return &own_stream_owner; }
+void* foreign_stream() { return &foreign_stream_owner; }
+
+extern "C" {
+FUSEPLAN_EMULATOR_API Result cuInit(unsigned) {
+  const char* code = std::getenv("FUSEPLAN_FAKE_INIT");
+  return code == nullptr ? enter() : std::atoi(code);
+}
+FUSEPLAN_EMULATOR_API Result cuDriverGetVersion(int* version) {
+  *version = kVersion;
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuGetErrorName(Result result, const char** text) {
+  static thread_local std::string name;
+  name = fmt::format("CUDA_ERROR_FAKE_{}", result);
+  *text = name.c_str();
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuGetErrorString(Result result, const char** text) {
+  *text = result == kLaunchFailed ? launch_fault.c_str() : "as the test wanted";
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuDeviceGetCount(int* count) {
+  *count = 1;
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuDeviceGet(DeviceHandle* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? enter() : kInvalidValue;
+}
+FUSEPLAN_EMULATOR_API Result cuDeviceGetName(char* name, int size, DeviceHandle) {
+  std::strncpy(name, "Emulated device", static_cast<std::size_t>(size));
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
+  *value = attribute == cuda::kCapabilityMajor ? 9 : 0;
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
+  *context = reinterpret_cast<Context>(&primary);
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuCtxPushCurrent_v2(Context context) {
+  if (const Result result = enter()) return result;
+  if (context != reinterpret_cast<Context>(&primary)) return kInvalidContext;
+  ++depth;
+  const std::lock_guard lock(state().mutex);
+  ++state().counters.pushed;
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuCtxPopCurrent_v2(Context*) {
+  --depth;
+  {
+    const std::lock_guard lock(state().mutex);
+    --state().counters.pushed;
+  }
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuStreamGetCtx(Stream stream, Context* context) {
+  *context = *reinterpret_cast<Context*>(stream);
+  return enter();
+}
+FUSEPLAN_EMULATOR_API Result cuStreamSynchronize(Stream) { return enter_context(forbidden); }
+
+FUSEPLAN_EMULATOR_API Result cuModuleLoadData(Module* module, const void* image) {
+  if (const Result result = enter_context(forbidden)) return result;
+  std::uint64_t bytes = 0;  // fake_nvrtc.cpp puts it in front
+  std::memcpy(&bytes, image, sizeof bytes);
+  const int file = memfd_create("kernel", MFD_CLOEXEC);
+  const auto* code = static_cast<const char*>(image) + sizeof bytes;
+  if (bytes > 1 << 26 || write(file, code, bytes) != static_cast<ssize_t>(bytes))
+    return close(file), kInvalidImage;
+  void* library = dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return close(file), kInvalidImage;
+  *module = reinterpret_cast<Module>(new FakeModule{library, file});
+  const std::lock_guard lock(state().mutex);
+  ++state().counters.modules;
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuModuleUnload(Module module) {
+  auto* fake = reinterpret_cast<FakeModule*>(module);
+  dlclose(fake->library);
+  close(fake->file);
+  delete fake;
+  {
+    const std::lock_guard lock(state().mutex);
+    --state().counters.modules;
+  }
+  return enter_context(forbidden);
+}
+FUSEPLAN_EMULATOR_API Result cuModuleGetFunction(FunctionHandle* function, Module module,
+                                                 const char* name) {
+  if (const Result result = enter_context()) return result;
+  auto* fake = reinterpret_cast<FakeModule*>(module);
+  const auto kernel = reinterpret_cast<void (*)(const void*)>(dlsym(fake->library, name));
+  if (kernel == nullptr) return kNotFound;
+  static auto& functions = *new std::vector<std::unique_ptr<FakeFunction>>;
+  const std::lock_guard lock(state().mutex);
+  functions.push_back(std::make_unique<FakeFunction>(fake, name, kernel));
+  *function = reinterpret_cast<FunctionHandle>(functions.back().get());
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuFuncGetAttribute(int* value, int, FunctionHandle) {
+  *value = 0;
+  return enter_context();
+}
+
+FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned grid_x,
+                                            unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                            unsigned block_y, unsigned block_z,
+                                            unsigned shared_bytes, Stream stream, void** parameters,
+                                            void** extra) {
+  if (const Result result = enter_context()) return result;
+  const bool one_row = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
+  if (!one_row || grid_x == 0 || block_x == 0 || block_x > 1024 || shared_bytes > 48 << 10 ||
+      parameters != nullptr || extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
+      extra[4] != cuda::kExtraEnd)
+    return kInvalidValue;
+  // The caller's block is copied: it may be gone before the device reads it.
+  const auto bytes = *static_cast<const std::size_t*>(extra[3]);
+  std::vector<std::uint64_t> args((bytes + 7) / 8);
+  std::memcpy(args.data(), extra[1], bytes);
+  const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
+  {
+    const std::lock_guard lock(state().mutex);
+    state().counters.launches.push_back({fake.name, stream});
+  }
+  launch_fault = run_kernel(fake, grid_x, block_x, shared_bytes, args.data());
+  return launch_fault.empty() ? cuda::kSuccess : kLaunchFailed;
+}
+
+FUSEPLAN_EMULATOR_API Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
+  if (const Result result = enter_context(forbidden)) return result;
+  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (memory == nullptr) return cuda::kOutOfMemory;
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  const std::lock_guard lock(state().mutex);
+  state().memory[*pointer] = bytes;
+  ++state().counters.allocations;
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuMemFree_v2(DevicePointer pointer) {
+  if (const Result result = enter_context(forbidden)) return result;
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().memory.erase(pointer) == 0) return kInvalidValue;
+    --state().counters.allocations;
+  }
+  std::free(host(pointer));
+  return cuda::kSuccess;
+}
+FUSEPLAN_EMULATOR_API Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from,
+                                                  std::size_t bytes, Stream) {
+  return copy(host(to), from, bytes);
+}
+FUSEPLAN_EMULATOR_API Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes,
+                                                  Stream) {
+  return copy(to, host(from), bytes);
+}
+FUSEPLAN_EMULATOR_API Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from,
+                                                  std::size_t bytes, Stream) {
+  return copy(host(to), host(from), bytes);
+}
+
+/// Knows base names and the versions that gave them their signatures, as drivers from 12.0 on do.
+FUSEPLAN_EMULATOR_API Result cuGetProcAddress_v2(const char* base, void** function, int version,
+                                                 std::uint64_t, int*) {
+  if (version > kVersion) return kInvalidValue;
+#define FUSEPLAN_CUDA(name, base_name, symbol, since, parameters) \
+  if (std::strcmp(base, base_name) == 0)                          \
+    *function = version >= since ? dlsym(RTLD_DEFAULT, symbol) : nullptr;
+#include "backend/cuda/driver_functions.def"
+#undef FUSEPLAN_CUDA
+  return *function == nullptr ? kNotFound : cuda::kSuccess;
+}
+}  // extern "C"
+
+}  // namespace fuseplan::emulator

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// The dialect of kernels/gpu for the host, put in front of a kernel's source: threads are fibers of
+// the engine, and every global address is checked.
+#pragma once
+
+#include <math.h>
+#include <string.h>
+
+#define FP_EMULATOR 1
+
+/// What engine and kernel share. The engine sets it before it lets a thread of the kernel run.
+struct fp_machine {
+  struct range {
+    unsigned long long first, last;  ///< addresses; last is one past the end
+  };
+  void (*barrier)(fp_machine*, int line);
+  float (*exchange)(fp_machine*, int line, float value, int lanes);
+  void (*fault)(fp_machine*, const char* what, unsigned long long address, unsigned bytes);
+  unsigned thread, block;
+  float* shared;
+  const range* ranges;
+  unsigned long range_count, last_range;
+};
+
+#if !defined(FP_EMULATOR_ENGINE)
+
+static thread_local fp_machine* fp_now;
+extern "C" void fp_emulator_enter(fp_machine* machine) { fp_now = machine; }
+
+#define FP_FN static inline
+#define FP_KERNEL(name, threads)                                                        \
+  static void name##_body(const fp_args& a);                                            \
+  extern "C" void name(const void* a) { name##_body(*static_cast<const fp_args*>(a)); } \
+  static void name##_body(const fp_args& a)
+#define FP_SHARED(name) float* const name = fp_now->shared
+
+FP_FN unsigned fp_thread() { return fp_now->thread; }
+FP_FN unsigned fp_block() { return fp_now->block; }
+#define fp_barrier() fp_now->barrier(fp_now, __LINE__)
+#define fp_shfl_xor(value, lanes) fp_now->exchange(fp_now, __LINE__, value, lanes)
+FP_FN unsigned fp_mul_hi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+FP_FN float fp_as_float(unsigned bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+FP_FN unsigned fp_as_bits(float value) {
+  unsigned bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+FP_FN float fp_half_to_float(unsigned short bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const float sign = bits >> 15 ? -1.0f : 1.0f;
+  if (exponent == 31) return mantissa != 0 ? NAN : sign * INFINITY;
+  if (exponent == 0) return sign * ldexpf(static_cast<float>(mantissa), -24);
+  return sign * ldexpf(static_cast<float>(mantissa + 1024), exponent - 25);
+}
+FP_FN unsigned short fp_float_to_half(float value) {
+  const unsigned sign = fp_as_bits(value) >> 16 & 0x8000u;
+  const float magnitude = fabsf(value);
+  if (value != value) return static_cast<unsigned short>(sign | 0x7e00u);
+  if (magnitude >= 65520.0f) return static_cast<unsigned short>(sign | 0x7c00u);
+  // Steps of a half near the value: 2^-24 below 2^-14, else 2^-10 of its power of two.
+  const int exponent = magnitude < 0x1p-14f ? -14 : ilogbf(magnitude);
+  const float steps =
+      nearbyintf(ldexpf(magnitude, 10 - exponent));  // 2048 carries into the exponent
+  const int rest = magnitude < 0x1p-14f ? 0 : (exponent + 14) * 1024;
+  return static_cast<unsigned short>(sign | static_cast<unsigned>(rest + static_cast<int>(steps)));
+}
+
+template <typename T>
+FP_FN void fp_check(const void* at, const char* outside, const char* crooked) {
+  const auto address = reinterpret_cast<unsigned long long>(at);
+  if (address % alignof(T) != 0) fp_now->fault(fp_now, crooked, address, sizeof(T));
+  const auto holds = [&](unsigned long i) {
+    return fp_now->ranges[i].first <= address && address + sizeof(T) <= fp_now->ranges[i].last;
+  };
+  if (fp_now->last_range < fp_now->range_count && holds(fp_now->last_range)) return;
+  for (unsigned long i = 0; i < fp_now->range_count; ++i)
+    if (holds(i)) {
+      fp_now->last_range = i;
+      return;
+    }
+  fp_now->fault(fp_now, outside, address, sizeof(T));
+}
+template <typename T>
+FP_FN T fp_get(const void* base, long long index) {
+  const T* at = static_cast<const T*>(base) + index;
+  fp_check<T>(at, "a load from outside all memory", "a misaligned load");
+  return *at;
+}
+template <typename T>
+FP_FN void fp_put(void* base, long long index, const T& value) {
+  T* at = static_cast<T*>(base) + index;
+  fp_check<T>(at, "a store outside all memory", "a misaligned store");
+  *at = value;
+}
+
+#endif

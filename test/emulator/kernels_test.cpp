@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The kernels' own sources in the emulator, through the C API on "cuda:0", against the reference.
+#include <fmt/format.h>
+
+#include "emulated.hpp"
+#include "solve/solver.hpp"
+#include "support/shapes.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+struct Sample {
+  const Solver* solver;
+  std::string text;
+};
+std::ostream& operator<<(std::ostream& stream, const Sample& sample) {
+  return stream << sample.solver->id() << ": " << sample.text;
+}
+std::vector<Sample> samples() {
+  std::vector<Sample> samples;
+  for (const Solver* solver : all_solvers())
+    if (solver->backend() == "cuda")
+      for (const std::string& text : solver->samples()) samples.push_back({solver, text});
+  return samples;
+}
+
+class DeviceSamples : public testing::TestWithParam<Sample> {};
+
+// Every type, in layouts that alternate from sample to sample. Tensors off a 16-byte boundary take
+// the narrow entry, the others the wide one where there is one.
+TEST_P(DeviceSamples, EveryType) {
+  const Handle handle = emulated_handle();
+  const std::string solver(GetParam().solver->id());
+  std::uint64_t stream = GetParam().text.size();
+  for (fuseplanDataType_t type : kTypes) {
+    const ProblemSpec problem =
+        converted(driver::parse_problem(GetParam().text), type, ++stream % 2 == 0);
+    for (int misalign : {0, 1})
+      expect_right_on_device(handle, problem, solver.c_str(),
+                             {.stream = stream, .misalign = misalign});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceSamples, testing::ValuesIn(samples()),
+                         [](const testing::TestParamInfo<Sample>& info) {
+                           return std::string(info.param.solver->id()) + "_" +
+                                  std::to_string(info.index);
+                         });
+
+TEST(DeviceKernels, Blending) {
+  const Handle handle = emulated_handle();
+  for (const Sample& sample : samples())
+    if (sample.solver->samples().front() == sample.text)
+      expect_right_on_device(handle, driver::parse_problem(sample.text), nullptr, {.blend = true});
+}
+
+TEST(DeviceKernels, EveryTile) {
+  const Handle handle = emulated_handle();
+  const ProblemSpec problem = driver::parse_problem(
+      "f32:2x20x9x9:nhwc;conv(f32:140x20x3x3:nhwc,pad=1x1);add(f32:2x140x9x9:nhwc);"
+      "activation(leakyrelu)");
+  for (const char* tile : {"128x128", "64x64", "128x32", "256x8"}) {
+    SCOPED_TRACE(tile);
+    driver::check(
+        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_conv:") + tile).c_str()));
+    expect_right_on_device(handle, problem);
+  }
+}
+
+// Every activation in one plan each, pointwise, over values that reach all branches.
+TEST(DeviceKernels, EveryActivation) {
+  const Handle handle = emulated_handle();
+  for (const driver::NamedActivation& activation : driver::all_activations())
+    expect_right_on_device(handle,
+                           driver::parse_problem("f32:1x8x4x33:nchw;scale_shift(f32:1x8x1x1);"
+                                                 "activation(" +
+                                                 std::string(activation.name) + ")"));
+}
+
+// Orders of threads that differ, in the kernel with shared memory.
+TEST(DeviceKernels, AnyOrderOfThreads) {
+  const Handle handle = emulated_handle();
+  const ProblemSpec problem =
+      driver::parse_problem("f32:1x9x7x7:nchw;conv(f32:10x9x3x3,pad=1x1);activation(tanh)");
+  for (std::uint64_t stream = 1; stream <= 5; ++stream)
+    expect_right_on_device(handle, problem, nullptr, {.stream = stream});
+}
+
+// Batch, height and width are arguments: one compilation serves all sizes.
+TEST(DeviceKernels, OneBinaryForAllSizes) {
+  const Handle handle = emulated_handle();
+  emulator::reset();
+  for (const char* size : {"2x16x8x8", "1x16x5x9", "3x16x8x7"}) {
+    const std::string tensor = "f32:" + std::string(size) + ":nhwc;";
+    expect_right_on_device(
+        handle,
+        driver::parse_problem(tensor + "conv(f32:16x16x3x3:nhwc,pad=1x1);activation(relu)"));
+    expect_right_on_device(handle, driver::parse_problem(tensor + "norm(spatial,f32:1x16x1x1)"));
+  }
+  EXPECT_EQ(emulator::counters().compiled.size(), 2u);
+}
+
+class DeviceOddities : public testing::TestWithParam<ConvProblem> {};
+
+std::string problem_text(const ConvProblem& r) {
+  return fmt::format(
+      "f32:{}x{}x{}x{};conv(f32:{}x{}x{}x{},pad={}x{},stride={}x{},dilation={}x{},groups={});"
+      "bias(f32:1x{}x1x1);norm(spatial,f32:1x{}x1x1);activation(relu)",
+      r.n, r.c, r.h, r.w, r.k, r.c / r.groups, r.r, r.s, r.pad_h, r.pad_w, r.stride_h, r.stride_w,
+      r.dil_h, r.dil_w, r.groups, r.k, r.k);
+}
+
+TEST_P(DeviceOddities, InOneTypeAndLayoutEach) {
+  const Handle handle = emulated_handle();
+  const auto mix = static_cast<std::size_t>(GetParam().k + GetParam().h);
+  const ProblemSpec problem = driver::parse_problem(problem_text(GetParam()));
+  expect_right_on_device(handle, converted(problem, kTypes[mix % 3], mix % 2 == 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(List, DeviceOddities,
+                         testing::ValuesIn(read_conv_problems("oddities.csv")),
+                         [](const testing::TestParamInfo<ConvProblem>& info) {
+                           return "row" + std::to_string(info.index) + "_" + info.param.name;
+                         });
+
+}  // namespace
+}  // namespace fuseplan::test
