@@ -139,7 +139,9 @@ typedef enum FUSEPLAN_INT {
   fuseplanActivationMISH = 67,        /* x * tanh(log(1 + exp(x))) */
   fuseplanActivationHARDSWISH = 68,   /* x * min(1, max(0, a * x + b)); usually a = 1/6, b = 1/2 */
   fuseplanActivationHARDSIGMOID = 69, /* min(1, max(0, a * x + b)); usually a = 1/6, b = 1/2 */
-  fuseplanActivationSOFTPLUS = 70     /* log(1 + exp(a * x)) / a */
+  fuseplanActivationSOFTPLUS = 70,    /* log(1 + exp(a * x)) / a */
+  fuseplanActivationTRUNCATEDPOWER = 71 /* v <= 1e-6 ? 0 : v ^ g with v = a + b * x: what MIOpen
+                                           computes for POWER */
 } fuseplanActivationMode_t;
 
 typedef enum FUSEPLAN_INT {

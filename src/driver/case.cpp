@@ -77,6 +77,8 @@ ActivationParameters usual_parameters(fuseplanActivationMode_t mode) {
       return {0.8, 1.3, 0};
     case fuseplanActivationPOWER:
       return {4.5, 0.25, 1.5};  // a base that stays positive for values of a few units
+    case fuseplanActivationTRUNCATEDPOWER:
+      return {0.2, 1.1, 1.5};
     case fuseplanActivationCLIPPEDRELU:
       return {0.75, 0, 0};
     case fuseplanActivationLEAKYRELU:

@@ -151,7 +151,8 @@ const std::vector<NamedActivation>& all_activations() {
       {fuseplanActivationMISH, "mish"},
       {fuseplanActivationHARDSWISH, "hardswish"},
       {fuseplanActivationHARDSIGMOID, "hardsigmoid"},
-      {fuseplanActivationSOFTPLUS, "softplus"}};
+      {fuseplanActivationSOFTPLUS, "softplus"},
+      {fuseplanActivationTRUNCATEDPOWER, "truncated_power"}};
   return kActivations;
 }
 

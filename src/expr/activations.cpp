@@ -55,6 +55,10 @@ struct Definitions {
   Term HARDSWISH() const { return x * hard_sigmoid(x, a, b); }
   Term HARDSIGMOID() const { return hard_sigmoid(x, a, b); }
   Term SOFTPLUS() const { return softrelu(a * x) / a; }
+  Term TRUNCATEDPOWER() const {
+    const Term v = a + b * x;
+    return select(v - 1e-6, pow(v, g), max(0, min(0, v)));  // the last is 0, or NaN for NaN
+  }
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ const char* activation_text(int mode) {
                                     "leakyrelu", "elu",      "clamp"};
   require(mode >= miopenActivationPASTHRU && mode <= miopenActivationCLAMP,
           miopenStatusUnsupportedOp, "{} is no activation mode", mode);
-  return kNames[mode];
+  const bool quirk = mode == miopenActivationPOWER && settings().quirks;
+  return quirk ? "truncated_power" : kNames[mode];
 }
 
 }  // namespace fuseplan::miopen

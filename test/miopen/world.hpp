@@ -76,15 +76,18 @@ HostTensor random_tensor(Element type, const Dims& dims, Random& random, double 
 HostTensor random_tensor(Element type, const Dims& dims, const Dims& strides, Random& random,
                          double low = -1, double high = 1);
 
-/// A plan, its ops, and how often Compile succeeded and Execute ran it.
+/// A plan with its ops.
 class FusionPlan {
  public:
   explicit FusionPlan(const HostTensor& input,
                       miopenFusionDirection_t direction = miopenVerticalFusion);
   FusionPlan(miopenFusionDirection_t direction, miopenTensorDescriptor_t input);
   ~FusionPlan();
-  FusionPlan(const FusionPlan&) = delete;
-  FusionPlan& operator=(const FusionPlan&) = delete;
+  FusionPlan(FusionPlan&& other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
+  FusionPlan& operator=(FusionPlan&& other) noexcept {
+    std::swap(plan_, other.plan_);
+    return *this;
+  }
 
   operator miopenFusionPlanDescriptor_t() const { return plan_; }
   miopenFusionOpDescriptor_t op(int index) const;

@@ -37,12 +37,13 @@ enum class Mode : int {
   HARDSWISH = 68,
   HARDSIGMOID = 69,
   SOFTPLUS = 70,
+  TRUNCATEDPOWER = 71,
 };
 inline constexpr Mode kAllModes[] = {
-    Mode::PASTHRU,   Mode::LOGISTIC,    Mode::TANH,        Mode::RELU,      Mode::SOFTRELU,
-    Mode::ABS,       Mode::POWER,       Mode::CLIPPEDRELU, Mode::LEAKYRELU, Mode::ELU,
-    Mode::CLAMP,     Mode::GELU_ERF,    Mode::GELU_TANH,   Mode::SILU,      Mode::MISH,
-    Mode::HARDSWISH, Mode::HARDSIGMOID, Mode::SOFTPLUS};
+    Mode::PASTHRU,   Mode::LOGISTIC,    Mode::TANH,        Mode::RELU,          Mode::SOFTRELU,
+    Mode::ABS,       Mode::POWER,       Mode::CLIPPEDRELU, Mode::LEAKYRELU,     Mode::ELU,
+    Mode::CLAMP,     Mode::GELU_ERF,    Mode::GELU_TANH,   Mode::SILU,          Mode::MISH,
+    Mode::HARDSWISH, Mode::HARDSIGMOID, Mode::SOFTPLUS,    Mode::TRUNCATEDPOWER};
 
 /// y[n,k,p] = sum over c < C/groups and taps t of x[n, g C/groups + c, p stride - pad_lo +
 /// t dilation] w[k,c,t] with g = k / (K/groups), over the taps that fall inside x. One entry per

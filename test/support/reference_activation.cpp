@@ -25,12 +25,23 @@ Bounded hard_sigmoid(double a, double b, Bounded x) {
 }
 
 /// Libraries compute pow as exp2(g log2 t): the rounding of the product counts |g log2 t| times.
+double power_rounding(double t, double g) {
+  const double exponent = std::fabs(g * std::log2(std::fabs(t)));
+  return std::isfinite(exponent) ? kFunction * (1 + exponent) : kFunction;
+}
+
 Bounded power(Bounded t, double g) {
   if (g < 0 && t.error > 0 && std::fabs(t.value) <= t.error)
     return {std::pow(t.value, g), kUndetermined};
-  const double exponent = std::fabs(g * std::log2(std::fabs(t.value)));
-  const double rounding = std::isfinite(exponent) ? kFunction * (1 + exponent) : kFunction;
-  return apply([g](double v) { return std::pow(v, g); }, t, rounding);
+  return apply([g](double v) { return std::pow(v, g); }, t, power_rounding(t.value, g));
+}
+
+/// 0 up to 1e-6 and a power above: a jump, where rounding may take either side.
+Bounded truncated_power(Bounded t, double g) {
+  const double cut = 1e-6f;
+  if (t.value <= cut && t.value + t.error <= cut) return {0};
+  return apply([g, cut](double v) { return v <= cut ? 0 : std::pow(v, g); }, t,
+               power_rounding(t.value, g));
 }
 
 Bounded gelu_tanh(Bounded x) {
@@ -92,6 +103,8 @@ Bounded activate(const Activation& activation, Bounded x) {
     case Mode::SOFTPLUS:
       return function(softplus, Bounded{a} * x) *
              apply([](double v) { return 1 / v; }, Bounded{a}, kArithmetic);
+    case Mode::TRUNCATEDPOWER:
+      return truncated_power(Bounded{a} + Bounded{b} * x, g);
   }
   throw std::invalid_argument("unknown activation mode");
 }

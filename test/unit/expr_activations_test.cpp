@@ -96,6 +96,9 @@ TEST(ActivationValues, KnownOnes) {
       {Activation::SOFTRELU, {}, 0, 0.69314718055994531},
       {Activation::POWER, {1, 2, 3}, 1.5, 64},
       {Activation::POWER, {1, -1, 2}, 3, 4},
+      {Activation::TRUNCATEDPOWER, {1, 2, 3}, 1.5, 64},
+      {Activation::TRUNCATEDPOWER, {0, 1, 3}, -1.5, 0},
+      {Activation::TRUNCATEDPOWER, {0, 1, -1}, 1e-6, 0},
       {Activation::CLIPPEDRELU, {6, 0, 0}, kInf, 6},
       {Activation::LEAKYRELU, {0, 0, 0}, -kInf, 0},
       {Activation::LEAKYRELU, {0.5, 0, 0}, -kInf, -kInf},
@@ -124,12 +127,25 @@ TEST(ActivationValues, OnlyTheScalarsThatAModeReads) {
     Activation mode;
     const char* reads;
   } kCases[] = {
-      {Activation::PASTHRU, ""},     {Activation::LOGISTIC, ""},      {Activation::TANH, "ab"},
-      {Activation::RELU, ""},        {Activation::SOFTRELU, ""},      {Activation::ABS, ""},
-      {Activation::POWER, "abg"},    {Activation::CLIPPEDRELU, "a"},  {Activation::LEAKYRELU, "a"},
-      {Activation::ELU, "a"},        {Activation::CLAMP, "ab"},       {Activation::GELU_ERF, ""},
-      {Activation::GELU_TANH, ""},   {Activation::SILU, ""},          {Activation::MISH, ""},
-      {Activation::HARDSWISH, "ab"}, {Activation::HARDSIGMOID, "ab"}, {Activation::SOFTPLUS, "a"},
+      {Activation::PASTHRU, ""},
+      {Activation::LOGISTIC, ""},
+      {Activation::TANH, "ab"},
+      {Activation::RELU, ""},
+      {Activation::SOFTRELU, ""},
+      {Activation::ABS, ""},
+      {Activation::POWER, "abg"},
+      {Activation::CLIPPEDRELU, "a"},
+      {Activation::LEAKYRELU, "a"},
+      {Activation::ELU, "a"},
+      {Activation::CLAMP, "ab"},
+      {Activation::GELU_ERF, ""},
+      {Activation::GELU_TANH, ""},
+      {Activation::SILU, ""},
+      {Activation::MISH, ""},
+      {Activation::HARDSWISH, "ab"},
+      {Activation::HARDSIGMOID, "ab"},
+      {Activation::SOFTPLUS, "a"},
+      {Activation::TRUNCATEDPOWER, "abg"},
   };
   ASSERT_EQ(std::size(kCases), all_activations().size());
   for (const auto& [mode, reads] : kCases) {

@@ -126,6 +126,7 @@ Eltwise eltwise_of(const test::Activation& activation) {
     case Mode::SOFTPLUS:
       return {algorithm::eltwise_soft_relu, a, 0};
     case Mode::POWER:
+    case Mode::TRUNCATEDPOWER:
       break;
   }
   throw std::invalid_argument("oneDNN: no such activation, or not with these parameters");
