@@ -26,4 +26,14 @@ const char* activation_text(int mode) {
   return quirk ? "truncated_power" : kNames[mode];
 }
 
+BackwardMode backward_mode(int mode) {
+  if (!settings().quirks) return {activation_text(mode)};
+  require(mode != miopenActivationPOWER, miopenStatusUnsupportedOp,
+          "MIOpen's backward of POWER leaves out dy, so it is no part of a chain of gradients; "
+          "FUSEPLAN_COMPAT_QUIRKS=0 gives the derivative");
+  // dy (x > 0 ? 1 : -1), also at 0.
+  if (mode == miopenActivationABS) return {"leakyrelu", std::array<double, 3>{-1, 0, 0}};
+  return {activation_text(mode)};
+}
+
 }  // namespace fuseplan::miopen

@@ -80,9 +80,14 @@ miopenStatus_t miopenSetOpArgsBatchNormForward(miopenOperatorArgs_t args,
                                                void* runningMean, void* runningVariance,
                                                double expAvgFactor, double epsilon) {
   return guard(__func__, [&] {
+    // What was not asked for at creation is not written.
+    const bool running = find(bnFwdOp, "bnFwdOp")->running;
+    require(!running || (runningMean != nullptr && runningVariance != nullptr), miopenStatusBadParm,
+            "runningMean or runningVariance is NULL, but the op was created with them");
     set(args, bnFwdOp,
         {FusionOp::norm_forward,
-         {bnScale, bnBias, savedMean, savedInvVariance, runningMean, runningVariance},
+         {bnScale, bnBias, savedMean, savedInvVariance, running ? runningMean : nullptr,
+          running ? runningVariance : nullptr},
          {expAvgFactor, epsilon}});
   });
 }

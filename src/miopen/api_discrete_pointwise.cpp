@@ -4,6 +4,7 @@
 
 #include "miopen/activation.hpp"
 #include "miopen/loops.hpp"
+#include "miopen/settings.hpp"
 
 using namespace fuseplan::miopen;
 
@@ -131,6 +132,42 @@ miopenStatus_t miopenActivationForward(miopenHandle_t handle,
                                       .beta = scalar(beta, 0),
                                       .scalars = activation.parameters}};
     object->run(chain, required(x, "x"), required(y, "y"), arguments);
+  });
+}
+
+miopenStatus_t miopenActivationBackward(miopenHandle_t handle,
+                                        miopenActivationDescriptor_t activDesc, const void* alpha,
+                                        miopenTensorDescriptor_t, const void*,
+                                        miopenTensorDescriptor_t dyDesc, const void* dy,
+                                        miopenTensorDescriptor_t xDesc, const void* x,
+                                        const void* beta, miopenTensorDescriptor_t dxDesc,
+                                        void* dx) {
+  return guard(__func__, [&] {
+    const auto object = find(handle, "handle");
+    const Activation activation = activation_of(activDesc);
+    required(x, "x");
+    required(dy, "dy");
+    required(dx, "dx");
+    OpArguments values{.alpha = scalar(alpha, 1), .beta = scalar(beta, 0)};
+    const Shape output = at_least_2d(shape_of(dxDesc, "dxDesc")),
+                source = at_least_2d(shape_of(xDesc, "xDesc"));
+    if (activation.mode == miopenActivationPOWER && settings().quirks) {
+      // b g v^(g - 1) without dy, 0 up to 1e-6: a forward power of x.
+      const auto [a, b, g] = activation.parameters;
+      values.alpha *= static_cast<float>(b * g);
+      values.scalars = {a, b, g - 1};
+      const OpArguments arguments[] = {values};
+      return object->run({source, {"activation(truncated_power)"}, output}, x, dx, arguments);
+    }
+    const BackwardMode mode = backward_mode(activation.mode);
+    values.kind = OpKind::activation_backward;
+    values.pointers[1] = x;
+    values.scalars = mode.scalars.value_or(activation.parameters);
+    const OpArguments arguments[] = {values};
+    object->run({at_least_2d(shape_of(dyDesc, "dyDesc")),
+                 {fmt::format("activation_backward({},{})", mode.text, text_of(source))},
+                 output},
+                dy, dx, arguments);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "miopen/plan.hpp"
 
@@ -25,17 +26,22 @@ void check_descriptor(miopenTensorDescriptor_t descriptor, const char* argument,
           fmt::join(given.lens, "x"), fmt::join(given.strides, ","), text_of(expected));
 }
 
-/// Pointers that an op of this kind cannot do without.
-std::size_t required_pointers(FusionOp kind) {
+/// Pointers that an op of this kind cannot do without, by their place among its arguments.
+std::span<const std::size_t> required_pointers(FusionOp kind) {
+  static constexpr std::size_t kOne[] = {0}, kNorm[] = {0, 1, 2, 3}, kForward[] = {0, 1},
+                               kBackward[] = {0, 1, 2, 5, 6};
   switch (kind) {
     case FusionOp::conv:
     case FusionOp::bias:
-    case FusionOp::activation_backward:
-      return 1;
+      return kOne;
     case FusionOp::norm_inference:
-      return 4;
+      return kNorm;
+    case FusionOp::norm_forward:
+      return kForward;
+    case FusionOp::norm_backward:
+      return kBackward;
     default:
-      return 0;
+      return {};
   }
 }
 
@@ -47,17 +53,15 @@ StoredArguments stored(const Args& args, const Source& source) {
   require(values->kind == source.kind, miopenStatusBadParm,
           "the arguments of op {} were set for {}, the plan has {} there", source.op,
           name_of(values->kind), name_of(source.kind));
-  for (std::size_t i = 0; i < required_pointers(source.kind); ++i)
+  for (const std::size_t i : required_pointers(source.kind))
     require(values->pointers[i] != nullptr, miopenStatusBadParm, "pointer {} of op {} ({}) is NULL",
             i, source.op, name_of(source.kind));
   return *values;
 }
 
-OpArguments arguments_of(OpKind kind, const StoredArguments& from) {
-  OpArguments to;
-  to.kind = kind;
-  std::copy_n(from.pointers.begin(), to.pointers.size(), to.pointers.begin());
-  to.scalars = from.scalars;
+OpArguments arguments_of(OpKind kind, const Source& source, const StoredArguments& from) {
+  OpArguments to{.kind = kind, .pointers = from.pointers};
+  to.scalars = source.scalars.value_or(from.scalars);
   if (kind == OpKind::add) to.scalars[0] = 1;
   return to;
 }
@@ -77,8 +81,8 @@ void execute(miopenHandle_t handle, miopenFusionPlanDescriptor_t plan,
   {
     const std::lock_guard lock(args_object->mutex);
     for (std::size_t i = 0; i < translation.sources.size(); ++i)
-      arguments.push_back(
-          arguments_of(translation.kinds[i], stored(*args_object, translation.sources[i])));
+      arguments.push_back(arguments_of(translation.kinds[i], translation.sources[i],
+                                       stored(*args_object, translation.sources[i])));
   }
   handle_object->loop_ms = -1;
   ready->chain->execute(input, output, arguments);

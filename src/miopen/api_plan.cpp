@@ -12,8 +12,8 @@ void append(miopenFusionPlanDescriptor_t plan, miopenFusionOpDescriptor_t* op, O
   const std::unique_lock lock(object->mutex);
   if (request.kind == FusionOp::conv && object->ops.empty())
     request.convolution.check_operands(object->input, request.tensor);
-  const auto token = publish<miopenFusionOpDescriptor_t>(
-      std::make_shared<OpHandle>(OpHandle{static_cast<int>(object->ops.size()), request.kind}));
+  const auto token = publish<miopenFusionOpDescriptor_t>(std::make_shared<OpHandle>(
+      OpHandle{static_cast<int>(object->ops.size()), request.kind, request.running}));
   object->op_tokens.push_back(token);
   object->ops.push_back(std::move(request));
   object->ready.clear();

@@ -8,6 +8,9 @@
 namespace fuseplan::miopen {
 namespace {
 
+// One array keeps all pointers of an op; what MIOpen's setter took as void* goes on as such.
+void* written(const void* pointer) { return const_cast<void*>(pointer); }
+
 void set_arguments(fuseplanOperatorArgs_t args, fuseplanOp_t op, const OpArguments& values) {
   const void* alpha = &values.alpha;
   const void* beta = &values.beta;
@@ -25,6 +28,16 @@ void set_arguments(fuseplanOperatorArgs_t args, fuseplanOp_t op, const OpArgumen
       return check(fuseplanSetOpArgsActivForward(args, op, alpha, beta, s[0], s[1], s[2]));
     case OpKind::add:
       return check(fuseplanSetOpArgsTensorAdd(args, op, alpha, beta, p[0], s[0]));
+    case OpKind::norm_training:
+      return check(fuseplanSetOpArgsBatchNormForward(args, op, alpha, beta, p[0], p[1],
+                                                     written(p[2]), written(p[3]), written(p[4]),
+                                                     written(p[5]), s[0], s[1]));
+    case OpKind::activation_backward:
+      return check(
+          fuseplanSetOpArgsActivBackward(args, op, alpha, beta, p[0], p[1], s[0], s[1], s[2]));
+    case OpKind::norm_backward:
+      return check(fuseplanSetOpArgsBatchNormBackward(args, op, alpha, beta, p[0], p[1], p[2],
+                                                      written(p[3]), written(p[4]), p[5], p[6]));
   }
 }
 

@@ -15,13 +15,22 @@
 // definition (fuseplanCreatePlanFromString) and what logs and messages show.
 namespace fuseplan::miopen {
 
-enum class OpKind { conv, bias, norm, activation, add };
+enum class OpKind {
+  conv,
+  bias,
+  norm,
+  activation,
+  add,
+  norm_training,
+  activation_backward,
+  norm_backward
+};
 
 /// The arguments of one op, in the order of its fuseplanSetOpArgs* function.
 struct OpArguments {
   OpKind kind = OpKind::activation;
   float alpha = 1, beta = 0;
-  std::array<const void*, 4> pointers{};
+  std::array<const void*, 7> pointers{};  ///< also those that are written
   std::array<double, 3> scalars{};
 };
 

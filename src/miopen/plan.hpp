@@ -36,6 +36,8 @@ struct OpRequest {
 struct Source {
   int op;
   FusionOp kind;
+  /// Scalars that replace the caller's: those of the mode that stands for the one asked for.
+  std::optional<std::array<double, 3>> scalars = {};
 };
 
 /// A plan as fuseplan runs it.
@@ -72,12 +74,13 @@ struct Plan {
 struct OpHandle {
   int index;
   FusionOp kind;
+  bool running = false;  ///< of a normalisation created with runningMeanVariance
 };
 
 /// What a setter stored for one op.
 struct StoredArguments {
   FusionOp kind;
-  std::array<const void*, 9> pointers{};
+  std::array<const void*, 7> pointers{};
   std::array<double, 3> scalars{};
 };
 

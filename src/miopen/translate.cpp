@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "miopen/activation.hpp"
+#include "miopen/norm.hpp"
 #include "miopen/plan.hpp"
 
 namespace fuseplan::miopen {
@@ -22,7 +23,12 @@ class Translator {
   }
 
   Translation run() {
-    for (index_ = 0; index_ < static_cast<int>(ops_.size()); ++index_) append(ops_[index()]);
+    if (ops_.front().kind == FusionOp::norm_backward ||
+        ops_.front().kind == FusionOp::activation_backward) {
+      backward();
+    } else {
+      for (index_ = 0; index_ < static_cast<int>(ops_.size()); ++index_) append(ops_[index()]);
+    }
     result_.chain.output = value_;
     return std::move(result_);
   }
@@ -46,10 +52,11 @@ class Translator {
         return step(OpKind::activation, fmt::format("activation({})", activation_text(op.mode)));
       case FusionOp::norm_inference:
         return norm(op);
-      case FusionOp::activation_backward:
       case FusionOp::norm_forward:
+        return norm_forward(op);
+      case FusionOp::activation_backward:
       case FusionOp::norm_backward:
-        fail(miopenStatusUnsupportedOp, "op {} ({}) is not available in a plan", index_,
+        fail(miopenStatusUnsupportedOp, "op {} ({}) follows a forward op", index_,
              name_of(op.kind));
     }
   }
@@ -80,22 +87,53 @@ class Translator {
     step(OpKind::add, fmt::format("add({})", text_of(op.tensor)));
   }
 
-  // MIOpen's derived descriptor, or nothing: some programs derive it from another tensor than the
-  // normalised one.
-  void norm(const OpRequest& op) {
+  /// What miopenDeriveBNTensorDescriptor makes for the value.
+  Shape norm_parameters(int mode) const {
     need(value_.rank() >= 2, "op {} normalises a value of rank {}", index_, value_.rank());
-    need(op.mode == miopenBNSpatial || op.mode == miopenBNPerActivation,
-         "op {}: {} is no batch normalisation mode", index_, op.mode);
-    const bool spatial = op.mode == miopenBNSpatial;
+    need(mode == miopenBNSpatial || mode == miopenBNPerActivation,
+         "op {}: {} is no batch normalisation mode", index_, mode);
+    if (mode == miopenBNSpatial) return channel_vector(miopenFloat, value_.lens[1], value_.rank());
     std::vector<std::size_t> lens = value_.lens;
     lens[0] = 1;
-    if (spatial) std::fill(lens.begin() + 2, lens.end(), 1);
-    need(op.tensor.lens == lens && op.tensor.type == miopenFloat,
+    Shape derived = packed_like(value_, lens);
+    derived.type = miopenFloat;
+    return derived;
+  }
+
+  // The derived descriptor, or nothing: some programs derive it from another tensor than the
+  // normalised one.
+  void norm(const OpRequest& op) {
+    const Shape derived = norm_parameters(op.mode);
+    need(op.tensor.lens == derived.lens && op.tensor.type == derived.type,
          "op {}: the batch normalisation's descriptor is not the one that "
          "miopenDeriveBNTensorDescriptor makes for the value it normalises",
          index_);
-    step(OpKind::norm,
-         fmt::format("norm({},{})", spatial ? "spatial" : "per_activation", text_of(op.tensor)));
+    step(OpKind::norm, fmt::format("norm({},{})", norm_text(op.mode), text_of(op.tensor)));
+  }
+
+  void norm_forward(const OpRequest& op) {
+    step(OpKind::norm_training,
+         fmt::format("norm_training({},{}{})", norm_text(op.mode),
+                     text_of(norm_parameters(op.mode)), op.running ? ",running" : ""));
+  }
+
+  // MIOpen names the normalisation first; the gradient passes the activation first. What the
+  // forward activation read is computed again from the normalisation's arguments.
+  void backward() {
+    const bool normalises = ops_[0].kind == FusionOp::norm_backward;
+    need(normalises && (ops_.size() == 1 ||
+                        (ops_.size() == 2 && ops_[1].kind == FusionOp::activation_backward)),
+         "a backward plan is batchnorm backward, then activation backward or nothing");
+    const std::string x = text_of(value_);
+    if (ops_.size() == 2) {
+      index_ = 1;
+      const BackwardMode mode = backward_mode(ops_[1].mode);
+      step(OpKind::activation_backward, fmt::format("activation_backward({},{})", mode.text, x));
+      result_.sources.back().scalars = mode.scalars;
+    }
+    index_ = 0;
+    step(OpKind::norm_backward, fmt::format("norm_backward({},{},{})", norm_text(ops_[0].mode),
+                                            text_of(norm_parameters(ops_[0].mode)), x));
   }
 
   Shape value_;

@@ -40,7 +40,9 @@ Bounded power(Bounded t, double g) {
 Bounded truncated_power(Bounded t, double g) {
   const double cut = 1e-6f;
   if (t.value <= cut && t.value + t.error <= cut) return {0};
-  return apply([g, cut](double v) { return v <= cut ? 0 : std::pow(v, g); }, t,
+  return apply([g, cut](double v) { return v > cut    ? std::pow(v, g)
+                                           : v <= cut ? 0
+                                                      : v; }, t,
                power_rounding(t.value, g));
 }
 

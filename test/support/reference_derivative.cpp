@@ -66,6 +66,12 @@ Bounded curved(const Activation& activation, Bounded x, double a, double b, doub
       return cancelling(l, 1);
     case Mode::POWER:
       return Bounded{b} * Bounded{g} * power(Bounded{a} + Bounded{b} * x, g - 1);
+    case Mode::TRUNCATEDPOWER: {
+      const Bounded v = Bounded{a} + Bounded{b} * x;
+      if (v.value + v.error <= 1e-6f) return {0};
+      const Bounded slope = Bounded{b} * Bounded{g} * power(v, g - 1);
+      return v.value - v.error > 1e-6f ? slope : Bounded{slope.value, kUndetermined};
+    }
     case Mode::GELU_ERF:
       return cancelling(gelu_erf(x), size);
     case Mode::GELU_TANH:

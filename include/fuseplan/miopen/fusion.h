@@ -102,7 +102,8 @@ MIOPEN_EXPORT miopenStatus_t miopenSetOpArgsActivForward(miopenOperatorArgs_t ar
                                                          const void* alpha, const void* beta,
                                                          double activAlpha, double activBeta,
                                                          double activGamma);
-/* y: what the forward activation wrote; reserved is ignored. */
+/* y and reserved are not read: what the forward activation read follows from the batch
+ * normalisation's arguments. */
 MIOPEN_EXPORT miopenStatus_t miopenSetOpArgsActivBackward(miopenOperatorArgs_t args,
                                                           miopenFusionOpDescriptor_t activBwdOp,
                                                           const void* alpha, const void* beta,
