@@ -54,6 +54,7 @@ constexpr struct Alias {
   const char* own;  ///< fuseplan's variable, which wins
   std::string (*value)(std::string_view);
 } kAliases[] = {
+    {"MIOPEN_FIND_MODE", "find_mode", "FUSEPLAN_FIND_MODE", find_mode},
     {"MIOPEN_FIND_MODE_FUSION", "find_mode", "FUSEPLAN_FIND_MODE", find_mode},
     {"MIOPEN_TUNING_TIME_MS_MAX", "tune_ms", "FUSEPLAN_TUNE_MS", tune_ms},
     {"MIOPEN_DISABLE_CACHE", "cache", "FUSEPLAN_CACHE", cache_off},

@@ -31,6 +31,15 @@ Bounded power(Bounded t, double g) {
   return apply([g](double v) { return std::pow(v, g); }, t, rounding);
 }
 
+/// b g t^(g - 1) above 1e-6, and 0 below; where rounding decides between the two, either.
+Bounded truncated_power(Bounded t, double b, double g) {
+  const double cut = 1e-6f;
+  if (t.value + t.error <= cut) return {0};
+  const Bounded slope = Bounded{b} * Bounded{g} * power({std::fmax(t.value, cut), t.error}, g - 1);
+  if (!(t.value - t.error <= cut)) return slope;
+  return {t.value > cut ? slope.value : 0, std::fabs(slope.value) + slope.error};
+}
+
 /// 0.5 (1 + erf(x / sqrt 2)) + x exp(-x^2 / 2) / sqrt(2 pi)
 Bounded gelu_erf(Bounded x) {
   const Bounded share = Bounded{0.5} * (Bounded{1} + function(std::erf, Bounded{M_SQRT1_2} * x));
@@ -66,12 +75,8 @@ Bounded curved(const Activation& activation, Bounded x, double a, double b, doub
       return cancelling(l, 1);
     case Mode::POWER:
       return Bounded{b} * Bounded{g} * power(Bounded{a} + Bounded{b} * x, g - 1);
-    case Mode::TRUNCATEDPOWER: {
-      const Bounded v = Bounded{a} + Bounded{b} * x;
-      if (v.value + v.error <= 1e-6f) return {0};
-      const Bounded slope = Bounded{b} * Bounded{g} * power(v, g - 1);
-      return v.value - v.error > 1e-6f ? slope : Bounded{slope.value, kUndetermined};
-    }
+    case Mode::TRUNCATEDPOWER:
+      return truncated_power(Bounded{a} + Bounded{b} * x, b, g);
     case Mode::GELU_ERF:
       return cancelling(gelu_erf(x), size);
     case Mode::GELU_TANH:

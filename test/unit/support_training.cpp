@@ -21,6 +21,8 @@ Activation usual(Mode mode) {
   switch (mode) {
     case Mode::POWER:
       return {mode, 4.5, 0.25, 1.5};
+    case Mode::TRUNCATEDPOWER:
+      return {mode, -0.625, 1, 2};
     case Mode::CLAMP:
       return {mode, -0.375, 0.625, 0};
     case Mode::HARDSWISH:
