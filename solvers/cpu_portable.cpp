@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "expr/norm_stages.hpp"
 #include "kernels/cpu/portable/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
@@ -9,12 +10,16 @@ class CpuPortable final : public Solver {
  public:
   std::string_view id() const override { return "cpu_portable"; }
   std::string_view sentence() const override {
-    return "every plan on every CPU and any strides, in plain C++";
+    return "every plan on every CPU and any strides, in plain C++; statistics excepted";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 1; }
 
-  void accepts(const Question&, Verdict&) const override {}
+  void accepts(const Question& question, Verdict& verdict) const override {
+    const bool gathers = statistics_stages(question.problem, question.chain).has_value();
+    verdict.need(!gathers, RejectCode::Sequence, "last op", "statistics", "any other op",
+                 "cpu_statistics runs it around other kernels, these among them");
+  }
 
   std::vector<std::string> configs(const Question&) const override { return {"default"}; }
 

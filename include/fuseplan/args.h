@@ -81,6 +81,14 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormForward(
     const void* bnScale, const void* bnBias, void* savedMean, void* savedInvVariance,
     void* runningMean, void* runningVariance, double expAvgFactor, double epsilon);
 
+/* mean, variance (biased: of M values), invVariance (1 / sqrt(variance + epsilon)): written; the
+ * running ones updated as above. Each may be NULL, the running ones both or none. alpha and beta
+ * make y, of which the statistics are. InvalidValue: as above. */
+FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsStatistics(
+    fuseplanOperatorArgs_t args, fuseplanOp_t statisticsOp, const void* alpha, const void* beta,
+    void* mean, void* variance, void* invVariance, void* runningMean, void* runningVariance,
+    double expAvgFactor, double epsilon);
+
 /* x: what the forward op read, of the op's xDesc; the others of its bnScaleBiasDesc.
  * resultBnScaleDiff and resultBnBiasDiff receive dscale and dbias; NULL: not written. alpha scales
  * dx only. bnBias is read only by an activation's backward op in front, and may otherwise be NULL.

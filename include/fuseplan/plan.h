@@ -114,6 +114,15 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormForward(
     fuseplanPlan_t plan, fuseplanOp_t* bnFwdOp, fuseplanBatchNormMode_t bn_mode,
     bool runningMeanVariance, fuseplanTensorDescriptor_t bnScaleBiasDesc);
 
+/* y = x, and the mean and variance of each channel of y, taken while y is in the cache: for
+ * training of a convolution with batch normalisation, whose normalising plan
+ * (fuseplanCreateOpBatchNorm- Inference with the mean and variance, then an activation) so reads y
+ * once instead of twice. The last op of a plan, behind any others. Statistics are those of the
+ * values as stored. statisticsDesc: Float, 1 x C x 1 ..., or NULL. */
+FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpStatistics(fuseplanPlan_t plan,
+                                                         fuseplanOp_t* statisticsOp,
+                                                         fuseplanTensorDescriptor_t statisticsDesc);
+
 /* dx of batch normalisation, the last op of its plan. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormBackward(
     fuseplanPlan_t plan, fuseplanOp_t* bnBwdOp, fuseplanBatchNormMode_t bn_mode,

@@ -67,6 +67,7 @@ void NormResults::write_moments(const Arguments& arguments, Range range, const d
   const double freedom = std::max(count - 1, 1.0);
   float* saved_mean = result(arguments, Role::saved_mean);
   float* saved_inverse = result(arguments, Role::saved_inv_variance);
+  float* saved_variance = result(arguments, Role::saved_variance);
   float* running_mean = result(arguments, Role::running_mean);
   float* running_variance = result(arguments, Role::running_variance);
   const auto average = [factor](float& running, double value) {
@@ -77,6 +78,7 @@ void NormResults::write_moments(const Arguments& arguments, Range range, const d
     first[g] = static_cast<float>(*means);
     second[g] = static_cast<float>(1 / std::sqrt(*squares / count + epsilon));
     if (saved_mean != nullptr) saved_mean[at] = first[g];
+    if (saved_variance != nullptr) saved_variance[at] = static_cast<float>(*squares / count);
     if (saved_inverse != nullptr) saved_inverse[at] = second[g];
     if (running_mean != nullptr) average(running_mean[at], *means);
     if (running_variance != nullptr) average(running_variance[at], *squares / freedom);

@@ -48,7 +48,10 @@ void require_epsilon(double epsilon) {
           "epsilon is {}, expected a finite number that is not negative", epsilon);
 }
 
-void require_running_pair(const void* mean, const void* variance) {
+void require_average(double epsilon, double factor, const void* mean, const void* variance) {
+  require_epsilon(epsilon);
+  require(std::isfinite(factor), Status::InvalidValue,
+          "expAvgFactor is {}, expected a finite number", factor);
   require((mean == nullptr) == (variance == nullptr), Status::BadParm,
           "of runningMean and runningVariance one is NULL, expected both or none");
 }
@@ -130,10 +133,7 @@ fuseplanStatus_t fuseplanSetOpArgsBatchNormForward(
     const void* bnScale, const void* bnBias, void* savedMean, void* savedInvVariance,
     void* runningMean, void* runningVariance, double expAvgFactor, double epsilon) {
   return guard(__func__, [&] {
-    require_epsilon(epsilon);
-    require(std::isfinite(expAvgFactor), Status::InvalidValue,
-            "expAvgFactor is {}, expected a finite number", expAvgFactor);
-    require_running_pair(runningMean, runningVariance);
+    require_average(epsilon, expAvgFactor, runningMean, runningVariance);
     require(runningMean != nullptr || !pin(bnFwdOp, "bnFwdOp")->needs_running, Status::BadParm,
             "bnFwdOp was created with running statistics, but runningMean and runningVariance are "
             "NULL");
@@ -142,6 +142,23 @@ fuseplanStatus_t fuseplanSetOpArgsBatchNormForward(
              {{Role::epsilon, epsilon}, {Role::average_factor, expAvgFactor}},
              {{Role::saved_mean, savedMean},
               {Role::saved_inv_variance, savedInvVariance},
+              {Role::running_mean, runningMean},
+              {Role::running_variance, runningVariance}});
+  });
+}
+
+fuseplanStatus_t fuseplanSetOpArgsStatistics(fuseplanOperatorArgs_t args, fuseplanOp_t statisticsOp,
+                                             const void* alpha, const void* beta, void* mean,
+                                             void* variance, void* invVariance, void* runningMean,
+                                             void* runningVariance, double expAvgFactor,
+                                             double epsilon) {
+  return guard(__func__, [&] {
+    require_average(epsilon, expAvgFactor, runningMean, runningVariance);
+    set_args(args, {statisticsOp, "statisticsOp", "statistics", alpha, beta}, {},
+             {{Role::epsilon, epsilon}, {Role::average_factor, expAvgFactor}},
+             {{Role::saved_mean, mean},
+              {Role::saved_variance, variance},
+              {Role::saved_inv_variance, invVariance},
               {Role::running_mean, runningMean},
               {Role::running_variance, runningVariance}});
   });

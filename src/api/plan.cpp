@@ -53,8 +53,9 @@ Tensor source_of(const Plan& plan, fuseplanTensorDescriptor_t descriptor) {
   return descriptor == nullptr ? value_of(plan) : tensor_of(descriptor, "xDesc");
 }
 
-Tensor norm_parameters(const Plan& plan, NormMode mode, fuseplanTensorDescriptor_t descriptor) {
-  if (descriptor != nullptr) return tensor_of(descriptor, "bnScaleBiasDesc");
+Tensor norm_parameters(const Plan& plan, NormMode mode, fuseplanTensorDescriptor_t descriptor,
+                       std::string_view name = "bnScaleBiasDesc") {
+  if (descriptor != nullptr) return tensor_of(descriptor, name);
   const Tensor value = value_of(plan);
   Dims lens(value.lens.size(), 1);
   if (mode == NormMode::per_activation) lens = value.lens;
@@ -199,6 +200,16 @@ fuseplanStatus_t fuseplanCreateOpActivationBackward(fuseplanPlan_t plan, fusepla
     const auto object = pin(plan, "plan");
     append(*object, activBwdOp, "activBwdOp",
            ActivationBackwardOp{activation_of(mode), source_of(object->plan, xDesc)});
+  });
+}
+
+fuseplanStatus_t fuseplanCreateOpStatistics(fuseplanPlan_t plan, fuseplanOp_t* statisticsOp,
+                                            fuseplanTensorDescriptor_t statisticsDesc) {
+  return guard(__func__, [&] {
+    const auto object = pin(plan, "plan");
+    append(*object, statisticsOp, "statisticsOp",
+           StatisticsOp{
+               norm_parameters(object->plan, NormMode::spatial, statisticsDesc, "statisticsDesc")});
   });
 }
 

@@ -38,33 +38,50 @@ constexpr Base kBases[] = {{"conv", true, 1, 3},
                            {"depthwise", true, kChannels, 3},
                            {nullptr, false, 1, 3}};
 
+enum class Place { conv, any, alone };  ///< of a convolution, behind anything, or first of all
+
 struct Feature {
   const char* word;
-  bool of_conv;
+  Place place;
   void (*add)(Probe& probe, const Tensor& value);
 };
 constexpr Feature kFeatures[] = {
-    {nullptr, true, [](Probe&, const Tensor&) {}},
-    {"stride", true, [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.stride, 2); }},
-    {"padding", true,
+    {nullptr, Place::conv, [](Probe&, const Tensor&) {}},
+    {"stride", Place::conv, [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.stride, 2); }},
+    {"padding", Place::conv,
      [](Probe& p, const Tensor&) {
        std::ranges::fill(p.conv.pad_lo, 1);
        std::ranges::fill(p.conv.pad_hi, 1);
      }},
-    {"asymmetric_padding", true,
+    {"asymmetric_padding", Place::conv,
      [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.pad_hi, 1); }},
-    {"dilation", true, [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.dilation, 2); }},
-    {"bias", false,
+    {"dilation", Place::conv,
+     [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.dilation, 2); }},
+    {"bias", Place::any,
      [](Probe& p, const Tensor& value) { p.tail = {BiasOp{parameters(value.rank())}}; }},
-    {"norm", false,
+    {"norm", Place::any,
      [](Probe& p, const Tensor& value) {
        p.tail = {NormOp{NormMode::spatial, parameters(value.rank())}};
      }},
-    {"activation", false,
+    {"activation", Place::any,
      [](Probe& p, const Tensor&) { p.tail = {ActivationOp{Activation::GELU_ERF}}; }},
-    {"add", false, [](Probe& p, const Tensor& value) { p.tail = {AddOp{value}}; }},
-    {"scale_shift", false,
+    {"add", Place::any, [](Probe& p, const Tensor& value) { p.tail = {AddOp{value}}; }},
+    {"scale_shift", Place::any,
      [](Probe& p, const Tensor& value) { p.tail = {ScaleShiftOp{parameters(value.rank())}}; }},
+    {"norm_training", Place::alone,
+     [](Probe& p, const Tensor& value) {
+       p.tail = {NormTrainingOp{NormMode::spatial, parameters(value.rank())}};
+     }},
+    {"activation_backward", Place::alone,
+     [](Probe& p, const Tensor& value) {
+       p.tail = {ActivationBackwardOp{Activation::GELU_ERF, value}};
+     }},
+    {"norm_backward", Place::alone,
+     [](Probe& p, const Tensor& value) {
+       p.tail = {NormBackwardOp{NormMode::spatial, parameters(value.rank()), value}};
+     }},
+    {"statistics", Place::any,
+     [](Probe& p, const Tensor& value) { p.tail = {StatisticsOp{parameters(value.rank())}}; }},
 };
 
 Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout) {
@@ -96,6 +113,12 @@ bool accepts(const Solver& solver, const Problem& problem, const Traits& traits)
   return verdict.accepted();
 }
 
+/// Ops of training are over real data.
+bool is_possible(const Base& base, const Feature& feature, DType dtype) {
+  if (feature.place == Place::any) return true;
+  return feature.place == Place::conv ? base.has_conv : !base.has_conv && !is_byte(dtype);
+}
+
 /// Words of all bases and features that the solver takes in some combination.
 std::string operations(const Solver& solver, const Traits& traits, DType dtype, int rank,
                        Layout layout) {
@@ -110,7 +133,7 @@ std::string operations(const Solver& solver, const Traits& traits, DType dtype, 
       add(base.word);
   for (const Feature& feature : kFeatures)
     for (const Base& base : kBases)
-      if ((base.has_conv || !feature.of_conv) &&
+      if (is_possible(base, feature, dtype) &&
           accepts(solver, problem_of(base, feature, dtype, rank, layout), traits))
         add(feature.word);
   return fmt::format("{}", fmt::join(words, " "));

@@ -212,6 +212,8 @@ void Case::append(const OpSpec& op, const Blend& blend) {
       return append_activation_backward(op, blend);
     case OpKind::norm_backward:
       return append_norm_backward(op, blend);
+    case OpKind::statistics:
+      return append_statistics(op, blend);
     case OpKind::bias: {
       const HostTensor& bias = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpBiasForward(plan(), &token, describe(op.tensor).get()));

@@ -34,6 +34,10 @@ class Case {
   std::size_t parameter_count() const { return parameters_.size(); }
   test::HostTensor& parameter(std::size_t index) { return parameters_[index]; }
 
+  /// What the plan writes besides its output.
+  std::size_t result_count() const { return results_.size(); }
+  const test::HostTensor& result(std::size_t index) const { return results_[index].tensor; }
+
   /// The promise that weights stay as they are.
   void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   void compile(fuseplanHandle_t handle) { check(fuseplanCompilePlan(handle, plan())); }
@@ -64,6 +68,9 @@ class Case {
   void append_norm_training(const OpSpec& op, const Blend& blend);
   void append_activation_backward(const OpSpec& op, const Blend& blend);
   void append_norm_backward(const OpSpec& op, const Blend& blend);
+  void append_statistics(const OpSpec& op, const Blend& blend);
+  void add_results(const test::HostTensor& like, std::initializer_list<std::size_t> statistics);
+  void add_running(const test::HostTensor& like);
   void recompute_source(const test::BatchNormBackward& norm);
   test::HostTensor& new_parameter(const TensorSpec& tensor, double low, double high);
   void add_step(test::Step step, const Blend& blend);
@@ -82,7 +89,8 @@ class Case {
   std::deque<Result> results_;
   std::deque<test::HostTensor> parameters_;  // steps point into it
   std::vector<test::Step> steps_;
-  std::optional<test::HostTensor> recomputed_;
+  std::optional<test::HostTensor> recomputed_, statistics_form_;
+  std::optional<test::BatchNormTraining> stored_;  ///< whose statistics a plan ends with
   std::optional<test::ReferenceResult> reference_;
   TensorDesc input_desc_, output_desc_;
   Plan plan_;

@@ -46,6 +46,8 @@ int tensor_count(OpKind kind) {
     case OpKind::norm_training:
     case OpKind::norm_backward:
       return 6;
+    case OpKind::statistics:
+      return 5;
     case OpKind::activation:
     case OpKind::activation_backward:
       return 0;

@@ -37,7 +37,8 @@ enum class OpKind {
   scale_shift,
   norm_training,
   activation_backward,
-  norm_backward
+  norm_backward,
+  statistics
 };
 const char* name_of(OpKind kind);
 

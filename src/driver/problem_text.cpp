@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kKinds[] = {
     "conv",         "bias",        "norm",          "activation",
     "add",          "scale_shift", "norm_training", "activation_backward",
-    "norm_backward"};
+    "norm_backward", "statistics"};
 
 [[noreturn]] void bad(std::string_view piece, std::string_view expected) {
   throw std::invalid_argument("problem text: \"" + std::string(piece) + "\": expected " +
@@ -130,8 +130,8 @@ OpSpec parse_op(std::string_view text) {
   const auto known = std::find(std::begin(kKinds), std::end(kKinds), kind);
   if (known == std::end(kKinds))
     bad(kind,
-        "conv, bias, norm, activation, add, scale_shift, norm_training, activation_backward "
-        "or norm_backward");
+        "conv, bias, norm, activation, add, scale_shift, norm_training, activation_backward, "
+        "norm_backward or statistics");
   op.kind = static_cast<OpKind>(known - std::begin(kKinds));
   std::size_t next = 0;
   const auto take = [&](std::string_view expected) {

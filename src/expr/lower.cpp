@@ -117,6 +117,12 @@ struct Lowering {
     return (x - mean - normal.xhat * projection) * (normal.scale * normal.inv_deviation);
   }
 
+  Term operator()(const StatisticsOp& statistics) {
+    write(statistics.params, {Role::saved_mean, Role::saved_variance, Role::saved_inv_variance,
+                              Role::running_mean, Role::running_variance});
+    return x;
+  }
+
   // What the activation of a backward op read forward.
   Term activated(const ActivationBackwardOp& body) {
     const auto next = static_cast<std::size_t>(op) + 1;
@@ -202,7 +208,7 @@ namespace {
 void append_unexpressed(const Problem& problem, Chain& chain) {
   const int op = problem.batch_op();
   if (op < 0) return;
-  if (!std::holds_alternative<NormTrainingOp>(problem.ops()[static_cast<std::size_t>(op)].body))
+  if (std::holds_alternative<NormBackwardOp>(problem.ops()[static_cast<std::size_t>(op)].body))
     return;
   for (Role role : {Role::epsilon, Role::average_factor}) chain.scalars.push_back({op, role, {}});
 }

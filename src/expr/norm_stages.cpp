@@ -21,6 +21,7 @@ std::optional<NormStages> norm_stages(const Problem& problem, const SplitChain& 
   const int op = problem.batch_op();
   if (op < 0) return std::nullopt;
   const OpBody& body = problem.ops()[static_cast<std::size_t>(op)].body;
+  if (std::holds_alternative<StatisticsOp>(body)) return std::nullopt;
   const auto* training = std::get_if<NormTrainingOp>(&body);
   const Tensor& params = training ? training->params : std::get<NormBackwardOp>(body).params;
   const Tensor& input = problem.input_of(static_cast<std::size_t>(op));
@@ -42,6 +43,22 @@ std::optional<NormStages> norm_stages(const Problem& problem, const SplitChain& 
     stages.source = index_of(chain.elements, op, Role::source);
   }
   return stages;
+}
+
+std::optional<NormStages> statistics_stages(const Problem& problem, const SplitChain& chain) {
+  const int op = problem.batch_op();
+  if (op < 0) return std::nullopt;
+  const auto* body = std::get_if<StatisticsOp>(&problem.ops()[static_cast<std::size_t>(op)].body);
+  if (body == nullptr) return std::nullopt;
+  return NormStages{.backward = false,
+                    .op = op,
+                    .per_channel = true,
+                    .count = problem.output().elements() / body->params.elements(),
+                    .groups = body->params.elements(),
+                    .statistics = statistics_of(body->params, problem.output()),
+                    .params = body->params,
+                    .epsilon = index_of(chain.scalars, op, Role::epsilon),
+                    .average_factor = index_of(chain.scalars, op, Role::average_factor)};
 }
 
 }  // namespace fuseplan

@@ -45,7 +45,11 @@ struct NormStages {
   int average_factor = -1;
 };
 
-/// Nothing for a plan without such an op.
+/// Nothing for a plan without such an op; a plan that ends with `statistics` has one pass.
 std::optional<NormStages> norm_stages(const Problem& problem, const SplitChain& chain);
+
+/// The statistics that a plan ends with, described as a forward pass that computes nothing for
+/// itself; nothing for other plans.
+std::optional<NormStages> statistics_stages(const Problem& problem, const SplitChain& chain);
 
 }  // namespace fuseplan

@@ -58,7 +58,6 @@ void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
 
 // What training writes must not share memory with itself, and is f32 whatever the data.
 void require_training(NormMode mode, const Tensor& params, const Tensor& input) {
-  require_real(input, "input of batch normalisation for training");
   require_norm(mode, params, input);
   require(params.dtype == DType::f32, Status::BadParm,
           "parameters and statistics of batch normalisation for training are {}, expected f32",
@@ -107,6 +106,7 @@ struct OutputOf {
   }
 
   Tensor operator()(const NormTrainingOp& op) const {
+    require_real(input, "input of batch normalisation for training");
     require_training(op.mode, op.params, input);
     return derived();
   }
@@ -116,8 +116,14 @@ struct OutputOf {
     return derived();
   }
   Tensor operator()(const NormBackwardOp& op) const {
+    require_real(input, "dy");
     require_training(op.mode, op.params, input);
     require_source(op.source, input);
+    return derived();
+  }
+
+  Tensor operator()(const StatisticsOp& op) const {
+    require_training(NormMode::spatial, op.params, input);
     return derived();
   }
 
@@ -142,16 +148,16 @@ std::optional<Activation> parse_activation(std::string_view text) {
 
 const char* kind_of(const OpBody& body) {
   constexpr const char* kNames[] = {
-      "conv",         "bias",        "norm",          "activation",
-      "add",          "scale_shift", "norm_training", "activation_backward",
-      "norm_backward"};
+      "conv",          "bias",        "norm",          "activation",
+      "add",           "scale_shift", "norm_training", "activation_backward",
+      "norm_backward", "statistics"};
   static_assert(std::size(kNames) == std::variant_size_v<OpBody>);
   return kNames[body.index()];
 }
 
 bool is_batch_op(const OpBody& body) {
   return std::holds_alternative<NormTrainingOp>(body) ||
-         std::holds_alternative<NormBackwardOp>(body);
+         std::holds_alternative<NormBackwardOp>(body) || std::holds_alternative<StatisticsOp>(body);
 }
 
 void require_place(const OpBody& op, std::span<const OpBody> before) {
@@ -161,7 +167,9 @@ void require_place(const OpBody& op, std::span<const OpBody> before) {
   require(place == 0 || !std::holds_alternative<ConvOp>(op), Status::UnsupportedOp,
           "op {} is a convolution; a plan can hold one, as its first op", place);
   for (const OpBody& other : before)
-    require(!std::holds_alternative<NormBackwardOp>(other), Status::UnsupportedOp,
+    require(!std::holds_alternative<NormBackwardOp>(other) &&
+                !std::holds_alternative<StatisticsOp>(other),
+            Status::UnsupportedOp,
             "op {} is {}, behind {}, which can only be the last op of a plan", place, kind,
             kind_of(other));
   if (!is_batch_op(op)) return;
@@ -172,11 +180,12 @@ void require_place(const OpBody& op, std::span<const OpBody> before) {
   const bool training = std::holds_alternative<NormTrainingOp>(op);
   require(!training || !has_conv, Status::UnsupportedOp,
           "op {} is {} behind a convolution, whose output training needs again for the gradients: "
-          "make the convolution a plan of its own, and begin a second one with {}",
-          place, kind, kind);
+          "end the convolution's plan with statistics, and normalise its output in a plan of its "
+          "own",
+          place, kind);
   require(!training || place == 0, Status::UnsupportedOp,
           "op {} is {}, which can only be the first op of a plan", place, kind);
-  require(!has_conv, Status::UnsupportedOp,
+  require(!has_conv || std::holds_alternative<StatisticsOp>(op), Status::UnsupportedOp,
           "op {} is {} behind a convolution; a plan that ends with it has pointwise ops in front",
           place, kind);
 }

@@ -75,8 +75,13 @@ struct NormBackwardOp {  ///< gradients of NormTrainingOp's input, scale and bia
   bool operator==(const NormBackwardOp&) const = default;
 };
 
+struct StatisticsOp {  ///< y = x; mean and variance of each channel of what is stored
+  Tensor params;       ///< of every result, in f32: 1 x C x 1...
+  bool operator==(const StatisticsOp&) const = default;
+};
+
 using OpBody = std::variant<ConvOp, BiasOp, NormOp, ActivationOp, AddOp, ScaleShiftOp,
-                            NormTrainingOp, ActivationBackwardOp, NormBackwardOp>;
+                            NormTrainingOp, ActivationBackwardOp, NormBackwardOp, StatisticsOp>;
 
 /// Which of an op's blending scalars differ from their defaults (alpha 1, beta 0). Kernels are
 /// specialised for it, so that plans that do not blend pay nothing.
@@ -93,7 +98,7 @@ struct Op {
 };
 
 /// "conv", "bias", "norm", "activation", "add", "scale_shift", "norm_training",
-/// "activation_backward", "norm_backward".
+/// "activation_backward", "norm_backward", "statistics".
 const char* kind_of(const OpBody& body);
 
 /// Whether the op needs sums over the whole batch, so that no pass over the data can hold it alone.

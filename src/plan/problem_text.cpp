@@ -38,6 +38,7 @@ struct BodyText {
   std::string operator()(const ActivationBackwardOp& op) const {
     return fmt::format("{},{}", name_of(op.mode), to_text(op.source));
   }
+  std::string operator()(const StatisticsOp& op) const { return to_text(op.params); }
   std::string operator()(const NormBackwardOp& op) const {
     return fmt::format("{},{},{}", name_of(op.mode), to_text(op.params), to_text(op.source));
   }
@@ -127,9 +128,11 @@ OpBody parse_training(std::string_view kind, std::vector<std::string_view>& piec
     const Activation mode = take_activation(pieces);
     return ActivationBackwardOp{mode, parse_tensor(take_first(pieces, "the tensor x"))};
   }
+  if (kind == "statistics")
+    return StatisticsOp{parse_tensor(take_first(pieces, "the statistics' tensor"))};
   require(kind == "norm_training" || kind == "norm_backward", Status::InvalidValue,
           "\"{}\" is no op; expected conv, bias, norm, activation, add, scale_shift, "
-          "norm_training, activation_backward or norm_backward",
+          "norm_training, activation_backward, norm_backward or statistics",
           kind);
   const bool running = take_flag(pieces, "running");
   const NormMode mode = take_norm_mode(pieces);

@@ -49,6 +49,7 @@ struct Reach {
 Reach reach_of(std::string_view id) {
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
+      {"cpu_statistics", {3, 3}},
       {"cpu_grouped", {1, 3}},
       {"cpu_conv1x1", {1, 1}},
       // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.

@@ -82,6 +82,20 @@ const std::string kForms[] = {
     "f32:3x300x20x11:nchw;norm_training(spatial,f32:1x300x1x1,running)",
 };
 
+// Statistics of what convolutions and chains wrote.
+const std::string kGathering[] = {
+    "f32:5x12x14x13:nchw;conv(f32:19x12x3x3,pad=1x1);statistics(f32:1x19x1x1)",
+    "f32:6x32x40x40:nchw;conv(f32:40x32x1x1);bias(f32:1x40x1x1);statistics(f32:1x40x1x1)",
+    "f32:4x24x65x65:nchw;conv(f32:24x1x3x3,pad=1x1,groups=24);add(f32:4x24x65x65);statistics(f32:"
+    "1x24x1x1)",
+    "f32:2x64x15x15:nchw;conv(f32:64x64x3x3,pad=1x1);add(f32:1x64x15x15);activation(silu);"
+    "statistics(f32:1x64x1x1)",
+    "f32:2x6x4x5x7:ncdhw;conv(f32:9x6x3x3x3,pad=1x1x1);statistics(f32:1x9x1x1x1)",
+    "f32:1x5x1x1:nchw;conv(f32:3x5x1x1);statistics(f32:1x3x1x1)",
+    "f32:70x11:nchw;statistics(f32:1x11)",
+    "f32:6x21x17x9:nchw;activation_backward(tanh,f32:6x21x17x9);statistics(f32:1x21x1x1)",
+};
+
 // Strides of their own, and types that differ.
 const std::string kStrided[] = {
     "f32:3x5x4x6:s500,7,120,19;norm_training(spatial,f32:1x5x1x1:s1,3,1,1,running)"
@@ -91,9 +105,17 @@ const std::string kStrided[] = {
     "f16:3x5x4x6:nchw;norm_training(spatial,f32:1x5x1x1);activation(relu)->f32:3x5x4x6:nhwc",
     "f32:3x5x4x6:nchw;activation_backward(relu,f32:3x5x4x6);norm_backward(spatial,f32:"
     "1x5x1x1:s1,2,1,1,bf16:3x5x4x6:nhwc)->f16:3x5x4x6:s120,24,6,1",
+    "f16:5x12x14x13:nhwc;conv(f16:19x12x3x3:nhwc,pad=1x1);statistics(f32:1x19x1x1:s1,3,1,1)"
+    "->f32:5x19x14x13:s4000,1,280,20",
+    "u8:5x12x14x13:nchw;conv(i8:19x12x3x3,pad=1x1);scale_shift(f32:1x19x1x1);statistics(f32:"
+    "1x19x1x1)",
     "bf16:3x5x4x6:s500,7,120,19;activation_backward(silu,f32:3x5x4x6:s150,30,6,1)"
     "->f32:3x5x4x6:nchw",
 };
+
+TEST(TrainingForms, Gathering) {
+  for (const std::string& text : kGathering) expect_right_everywhere(text, kLevels);
+}
 
 TEST(TrainingForms, EveryTypeLayoutAndLevel) {
   for (const std::string& text : kForms) expect_right_everywhere(text, kLevels);
@@ -106,7 +128,9 @@ TEST(TrainingForms, Strided) {
 
 TEST(TrainingForms, BlendedAndMisaligned) {
   std::uint64_t stream = 100;
-  for (const std::string& text : kForms)
+  std::vector<std::string> texts(std::begin(kForms), std::end(kForms));
+  texts.insert(texts.end(), std::begin(kGathering), std::end(kGathering));
+  for (const std::string& text : texts)
     for (const std::string& level : kLevels) {
       ++stream;
       expect_right(driver::parse_problem(text), level,

@@ -77,7 +77,8 @@ struct ScaleShift {
 };
 
 /// scale (x - mean) / sqrt(variance + epsilon) + bias with x's own mean and biased variance, over
-/// the axes along which scale has length 1. Statistics: mean, inverse deviation, unbiased variance.
+/// the axes along which scale has length 1. Statistics: mean, inverse deviation, variance, unbiased
+/// variance.
 struct BatchNormTraining {
   const HostTensor *scale, *bias;
   double epsilon;

@@ -119,10 +119,12 @@ void run_training(ReferenceResult& result, const BatchNormTraining& op) {
   const Groups groups(op.scale->dims(), result.dims);
   const Moments moments = moments_of(result, groups);
   const double n = groups.values_each();
-  ReferenceResult mean = groups.result(), inverse = groups.result(), unbiased = groups.result();
+  ReferenceResult mean = groups.result(), inverse = groups.result();
+  ReferenceResult variance = groups.result(), unbiased = groups.result();
   for (std::size_t g = 0; g < groups.count(); ++g) {
     mean.values[g] = moments.mean[g];
     inverse.values[g] = inverse_root(moments.variance[g] + Bounded{op.epsilon});
+    variance.values[g] = moments.variance[g];
     unbiased.values[g] = Bounded{n > 1 ? n / (n - 1) : 1} * moments.variance[g];
   }
   const Operand scale(*op.scale, result.dims), bias(*op.bias, result.dims);
@@ -130,7 +132,8 @@ void run_training(ReferenceResult& result, const BatchNormTraining& op) {
     const std::size_t g = groups.of(index);
     return transformed(x, mean.values[g], inverse.values[g], scale.at(index), bias.at(index));
   });
-  result.statistics = {std::move(mean), std::move(inverse), std::move(unbiased)};
+  result.statistics = {std::move(mean), std::move(inverse), std::move(variance),
+                       std::move(unbiased)};
 }
 
 void run_training(ReferenceResult& result, const ActivationBackward& op,

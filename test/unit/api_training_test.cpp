@@ -155,7 +155,8 @@ TEST(Training, PlacesThatTheOpsCannotTake) {
     return fuseplanCreateOpBatchNormForward(plan, &op, fuseplanBNSpatial, false, nullptr);
   };
   const PlanPtr behind_conv = make_plan("f32:1x2x4x4;conv(f32:3x2x1x1)");
-  EXPECT_TRUE(refused(add_forward(behind_conv), fuseplanStatusUnsupportedOp, "plan of its own"));
+  EXPECT_TRUE(refused(add_forward(behind_conv), fuseplanStatusUnsupportedOp,
+                      "end the convolution's plan with statistics"));
   const PlanPtr second = make_plan("f32:1x2x4x4;activation(relu)");
   EXPECT_TRUE(refused(add_forward(second), fuseplanStatusUnsupportedOp, "first op"));
   const PlanPtr twice = make_plan("f32:1x2x4x4;norm_training(spatial,f32:1x2x1x1)");
@@ -167,6 +168,20 @@ TEST(Training, PlacesThatTheOpsCannotTake) {
   EXPECT_TRUE(refused(
       fuseplanCreateOpBatchNormBackward(behind_conv, &op, fuseplanBNSpatial, nullptr, nullptr),
       fuseplanStatusUnsupportedOp, "convolution"));
+}
+
+TEST(Training, StatisticsEndAPlan) {
+  const PlanPtr plan = make_plan("f32:1x2x4x4;conv(f32:3x2x1x1);statistics(f32:1x3x1x1)");
+  fuseplanOp_t op;
+  EXPECT_TRUE(refused(fuseplanCreateOpActivationForward(plan, &op, fuseplanActivationRELU),
+                      fuseplanStatusUnsupportedOp, "behind statistics"));
+  const PlanPtr other = make_plan("f32:1x2x4x4;conv(f32:3x2x1x1)");
+  const TensorPtr wrong = make_tensor({1, 2, 1, 1});
+  EXPECT_TRUE(
+      refused(fuseplanCreateOpStatistics(other, &op, wrong), fuseplanStatusBadParm, "1x2x1x1"));
+  const PlanPtr normalised = make_plan("f32:1x2x4x4;norm_training(spatial,f32:1x2x1x1)");
+  EXPECT_TRUE(refused(fuseplanCreateOpStatistics(normalised, &op, nullptr),
+                      fuseplanStatusUnsupportedOp, "already"));
 }
 
 TEST(Training, BadDescriptors) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/portable/recipe.hpp"
 
+#include "expr/norm_stages.hpp"
 #include "kernels/cpu/portable/byte_conv.hpp"
 #include "kernels/cpu/portable/conv.hpp"
 #include "kernels/cpu/portable/norm.hpp"
@@ -17,7 +18,7 @@ class PortableRecipe final : public Recipe {
   std::vector<Function> emit() const override { return {}; }
 
   std::unique_ptr<Program> bind(std::span<const void* const>) const override {
-    if (problem_.batch_op() >= 0) return portable_norm(problem_, chain_);
+    if (norm_stages(problem_, chain_)) return portable_norm(problem_, chain_);
     if (problem_.conv() == nullptr) return portable_pointwise(problem_, chain_);
     if (is_byte(problem_.input().dtype)) return portable_byte_conv(problem_, chain_);
     return portable_conv(problem_, chain_);

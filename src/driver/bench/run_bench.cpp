@@ -50,7 +50,8 @@ std::string chain_of(const ProblemSpec& problem) {
                                     "scale and shift",
                                     "batchnorm training",
                                     "",
-                                    "batchnorm backward"};
+                                    "batchnorm backward",
+                                    "statistics"};
   std::string text;
   for (const OpSpec& op : problem.ops)
     text += (text.empty() ? "" : " + ") +

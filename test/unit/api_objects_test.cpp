@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What objects are after their end, and among each other.
+#include <set>
+
+#include "api_world.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+TEST(Objects, AreDestroyedOnce) {
+  World world;
+  const fuseplanTensorDescriptor_t tensor = world.x;
+  world.x.reset();
+  EXPECT_TRUE(refused(fuseplanDestroyTensorDescriptor(tensor), fuseplanStatusBadParm,
+                      "tensorDesc is a fuseplanTensorDescriptor_t that was destroyed"));
+}
+
+TEST(Objects, OfAPlanEndWithIt) {
+  World world;
+  const float value = 1;
+  EXPECT_TRUE(
+      ok(fuseplanSetOpArgsBiasForward(world.args, world.bias_op, nullptr, nullptr, &value)));
+  world.plan.reset();
+  EXPECT_TRUE(
+      refused(fuseplanSetOpArgsBiasForward(world.args, world.bias_op, nullptr, nullptr, &value),
+              fuseplanStatusBadParm, "biasOp is a fuseplanOp_t that was destroyed"));
+}
+
+TEST(Objects, NeverGetANumberAgain) {
+  std::set<fuseplanTensorDescriptor_t> seen;
+  for (int i = 0; i < 20000; ++i) {
+    fuseplanTensorDescriptor_t tensor = nullptr;
+    ASSERT_TRUE(ok(fuseplanCreateTensorDescriptor(&tensor)));
+    ASSERT_TRUE(seen.insert(tensor).second);
+    ASSERT_TRUE(ok(fuseplanDestroyTensorDescriptor(tensor)));
+  }
+}
+
+TEST(Objects, NameTheTypeThatWasGiven) {
+  World world;
+  int count = 0;
+  const auto plan = reinterpret_cast<fuseplanPlan_t>(static_cast<fuseplanHandle_t>(world.handle));
+  EXPECT_TRUE(refused(fuseplanPlanGetOpCount(plan, &count), fuseplanStatusBadParm,
+                      "plan is a fuseplanHandle_t, expected a fuseplanPlan_t"));
+}
+
+}  // namespace
+}  // namespace fuseplan::test
