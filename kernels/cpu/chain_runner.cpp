@@ -84,53 +84,63 @@ const float* ChainRunner::operand(std::size_t index, const void* raw, Scratch& s
   return values;
 }
 
-void ChainRunner::interpret(const float* const* operands, const float* uniforms, float* out,
-                            Scratch& scratch) const {
+void ChainRunner::interpret(const Pending& pending, Range range, Scratch& scratch) const {
   using Interpreter = ChainInterpreter<float>;
   Interpreter::Frame frame(*interpreter_, scratch);
   const auto leaves = interpreter_->leaves();
   constexpr auto kBlock = static_cast<std::int64_t>(Interpreter::kBlock);
-  for (std::int64_t first = 0; first < channels_; first += kBlock) {
-    const auto count = static_cast<std::size_t>(std::min(kBlock, channels_ - first));
+  for (std::int64_t first = range.first; first < range.last; first += kBlock) {
+    const auto count = static_cast<std::size_t>(std::min(kBlock, range.last - first));
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const auto index = static_cast<std::size_t>(leaves[i].index);
       if (leaves[i].leaf == Leaf::channel) {
-        frame.bind(i, operands[index] + first);
-      } else if (first == 0) {
+        frame.bind(i, pending.operands[index] + first);
+      } else if (first == range.first) {
         float* values = scratch.take_array<float>(count);
-        std::fill_n(values, count, uniforms[index]);
+        std::fill_n(values, count, pending.frame.uniforms[index]);
         frame.bind(i, values);
       }
     }
     frame.run(count);
     for (std::size_t r = 0; r < roots_; ++r)
-      std::copy_n(frame.root(r), count, out + static_cast<std::int64_t>(r) * stride_ + first);
+      std::copy_n(frame.root(r), count,
+                  pending.values + static_cast<std::int64_t>(r) * stride_ + first);
   }
 }
 
-ChainFrame ChainRunner::prepare(const Arguments& arguments, Scratch& scratch) const {
+ChainRunner::Pending ChainRunner::begin(const Arguments& arguments, Scratch& scratch) const {
   const float* uniforms = run_uniforms(arguments.scalars, scratch);
-  if (roots_ == 0) return {uniforms, nullptr, stride_};
+  if (roots_ == 0) return {{uniforms, nullptr, stride_}};
   float* out = scratch.take_array<float>(roots_ * static_cast<std::size_t>(stride_));
   const float** operands = scratch.take_array<const float*>(operands_.size());
   for (std::size_t i = 0; i < operands_.size(); ++i)
     operands[i] = operand(i, arguments.channels[i], scratch);
-  if (prologue_ != nullptr) {
-    const RowsCall call{.output = out,
-                        .elements = reinterpret_cast<const void* const*>(operands),
-                        .element_steps = nullptr,
-                        .uniforms = uniforms,
-                        .rows = 1,
-                        .lanes = channels_,
-                        .output_step = stride_ * static_cast<std::int64_t>(sizeof(float))};
-    reinterpret_cast<void (*)(const RowsCall*)>(reinterpret_cast<std::uintptr_t>(prologue_))(&call);
-  } else {
-    interpret(operands, uniforms, out, scratch);
-  }
   for (std::size_t r = 0; r < roots_; ++r)
     std::fill(out + static_cast<std::int64_t>(r) * stride_ + channels_,
               out + static_cast<std::int64_t>(r + 1) * stride_, 0.0f);
-  return {uniforms, out, stride_};
+  return {{uniforms, out, stride_}, out, operands};
+}
+
+void ChainRunner::run_channels(const Pending& pending, Range range, Scratch& scratch) const {
+  if (roots_ == 0 || range.first == range.last) return;
+  if (prologue_ == nullptr) return interpret(pending, range, scratch);
+  const float** operands = scratch.take_array<const float*>(operands_.size());
+  for (std::size_t i = 0; i < operands_.size(); ++i)
+    operands[i] = pending.operands[i] + range.first;
+  const RowsCall call{.output = pending.values + range.first,
+                      .elements = reinterpret_cast<const void* const*>(operands),
+                      .element_steps = nullptr,
+                      .uniforms = pending.frame.uniforms,
+                      .rows = 1,
+                      .lanes = range.last - range.first,
+                      .output_step = stride_ * static_cast<std::int64_t>(sizeof(float))};
+  reinterpret_cast<void (*)(const RowsCall*)>(reinterpret_cast<std::uintptr_t>(prologue_))(&call);
+}
+
+ChainFrame ChainRunner::prepare(const Arguments& arguments, Scratch& scratch) const {
+  const Pending pending = begin(arguments, scratch);
+  run_channels(pending, {0, channels_}, scratch);
+  return pending.frame;
 }
 
 }  // namespace fuseplan::cpu

@@ -21,6 +21,16 @@ class ChainRunner {
   /// The frame lies in `scratch` and in this object. Padding behind the last channel is zero.
   ChainFrame prepare(const Arguments& arguments, Scratch& scratch) const;
 
+  /// The same in steps, where operands become known a few channels at a time: everything but the
+  /// channels' values, and then those of the channels [first, last).
+  struct Pending {
+    ChainFrame frame;
+    float* values = nullptr;
+    const float* const* operands = nullptr;
+  };
+  Pending begin(const Arguments& arguments, Scratch& scratch) const;
+  void run_channels(const Pending& pending, Range range, Scratch& scratch) const;
+
  private:
   struct ChannelOperand {
     DType dtype;
@@ -29,8 +39,7 @@ class ChainRunner {
   };
   const float* run_uniforms(std::span<const double> scalars, Scratch& scratch) const;
   const float* operand(std::size_t index, const void* raw, Scratch& scratch) const;
-  void interpret(const float* const* operands, const float* uniforms, float* out,
-                 Scratch& scratch) const;
+  void interpret(const Pending& pending, Range range, Scratch& scratch) const;
 
   std::int64_t channels_, stride_;
   std::size_t roots_;

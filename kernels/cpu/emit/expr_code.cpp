@@ -144,6 +144,11 @@ int work_of(const Expr& expr) {
   return work;
 }
 
+int vectors_per_turn(const Expr& expr) {
+  const int work = work_of(expr);
+  return work <= 8 ? 4 : work <= 20 ? 2 : 1;
+}
+
 void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves, const RootSink& sink) {
   ExprValues values(code, expr, leaves);
   const auto finish = [&](Ref ref) {

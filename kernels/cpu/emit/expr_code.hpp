@@ -26,6 +26,8 @@ inline constexpr int kExprRegisters = 10;
 
 /// About how many instructions the expression takes for a vector.
 int work_of(const Expr& expr);
+/// Vectors to compute per turn of a loop: enough work to hide the loop, not too much code.
+int vectors_per_turn(const Expr& expr);
 
 /// Called for each root once its value is in `value`, which may be overwritten.
 using RootSink = std::function<void(std::size_t root, const Vec& value)>;

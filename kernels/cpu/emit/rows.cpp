@@ -13,16 +13,10 @@ namespace {
 
 constexpr int kLongRow = 12;  ///< in vectors
 
-/// Vectors computed per turn of the main loop: enough work to hide the loop, not too much code.
-int unroll_of(const Expr& body) {
-  const int work = work_of(body);
-  return work <= 8 ? 4 : work <= 20 ? 2 : 1;
-}
-
 class RowsEmitter {
  public:
   explicit RowsEmitter(const RowsSpec& spec)
-      : spec_(spec), code_(spec.isa), leaves_(code_, spec), unroll_(unroll_of(spec.body)) {}
+      : spec_(spec), code_(spec.isa), leaves_(code_, spec), unroll_(vectors_per_turn(spec.body)) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;

@@ -183,6 +183,10 @@ void RowsLeaves::next_row() {
   }
 }
 
+void RowsLeaves::rewind() {
+  for (const Stream& stream : streams_) read_pointer(stream);
+}
+
 void RowsLeaves::select(int number, bool partial) {
   number_ = number;
   partial_ = partial;

@@ -24,6 +24,7 @@ class RowsLeaves : public LeafSource {
   void start(Rows rows);  ///< reads the call; for one row without the steps between rows
   void start_row();       ///< readies what is constant along the row
   void next_row();        ///< advances the streams
+  void rewind();          ///< sets the streams to the call's first row; call() is the call again
   /// In a partial vector: the lanes behind it get what is constant along the next row.
   void blend_next_row();
 

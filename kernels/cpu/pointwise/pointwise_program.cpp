@@ -22,10 +22,6 @@ std::int64_t arithmetic_bytes(const Expr& body) {
   return functions;
 }
 
-const void* moved(const void* base, std::int64_t elements, DType dtype) {
-  return static_cast<const std::byte*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
-}
-
 /// How many rows to join to one: enough that a row is at least a vector and its cost vanishes, and
 /// whole cache lines together, so that all of them are aligned alike. 0: none, not even one.
 std::int64_t fold_of(const Walk& walk) {
@@ -56,7 +52,10 @@ int PointwiseProgram::task_count(int threads) const {
 
 void PointwiseProgram::run(const Arguments& arguments) const {
   Scratch scratch;
-  Launch launch{arguments, runner_.prepare(arguments, scratch), 1, 1, rows_};
+  Launch launch{{arguments.input, arguments.output, arguments.elements, 0,
+                 runner_.prepare(arguments, scratch)},
+                1,
+                rows_};
   if (streaming_ != nullptr && arguments.input != arguments.output) launch.rows = streaming_;
   if (fold_ > 0) repeat_channels(launch, scratch);
   const int tasks = task_count(arguments.parallel.threads());
@@ -69,8 +68,8 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   if (tasks == 1) return run_units(launch, {0, units});
   arguments.parallel(tasks, [&](int task) {
     Range range = split(units, tasks, task);  // at whole joined rows
-    if (launch.parts == 1) range.first -= range.first % launch.fold;
-    if (launch.parts == 1 && range.last < units) range.last -= range.last % launch.fold;
+    if (launch.parts == 1) range.first -= range.first % launch.place.fold;
+    if (launch.parts == 1 && range.last < units) range.last -= range.last % launch.place.fold;
     run_units(launch, range);
   });
 }
@@ -83,18 +82,18 @@ void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
   const std::int64_t stride = (lanes + kLine - 1) / kLine * kLine;
   float* repeated =
       scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(stride) + kLine);
-  const auto place = reinterpret_cast<std::uintptr_t>(launch.arguments.output);
+  const auto place = reinterpret_cast<std::uintptr_t>(launch.place.output);
   repeated += place / size_of(walk_.dtypes[Walk::kOutput]) % kLine;
   for (std::size_t root = 0; root < channel_roots_; ++root) {
     const auto number = static_cast<std::int64_t>(root);
-    const float* from = launch.frame.channels + number * launch.frame.channel_stride;
+    const float* from = launch.place.frame.channels + number * launch.place.frame.channel_stride;
     float* to = repeated + number * stride;
     for (std::int64_t i = 0; i < lanes; i += channels)
       std::copy_n(from, std::min(channels, lanes - i), to + i);
   }
-  launch.frame.channels = repeated;
-  launch.frame.channel_stride = stride;
-  launch.fold = fold_;
+  launch.place.frame.channels = repeated;
+  launch.place.frame.channel_stride = stride;
+  launch.place.fold = fold_;
 }
 
 void PointwiseProgram::run_units(const Launch& launch, Range units) const {
@@ -112,55 +111,17 @@ void PointwiseProgram::run_units(const Launch& launch, Range units) const {
   for (std::int64_t row = units.first; row < units.last;) {
     const std::int64_t left = walk_.rows.len - row % walk_.rows.len;
     const std::int64_t count = std::min<std::int64_t>(left, units.last - row);
-    const std::int64_t whole = count / launch.fold * launch.fold;
-    if (whole > 0) run_block(launch, {row, whole / launch.fold, 0, lanes * launch.fold});
+    const std::int64_t whole = count / launch.place.fold * launch.place.fold;
+    if (whole > 0)
+      run_block(launch, {row, whole / launch.place.fold, 0, lanes * launch.place.fold});
     if (whole < count) run_block(launch, {row + whole, 1, 0, lanes * (count - whole)});
     row += count;
   }
 }
 
-void PointwiseProgram::run_block(const Launch& launch, const Block& block) const {
-  const Arguments& arguments = launch.arguments;
-  const std::int64_t row_in_axis = block.row % walk_.rows.len;
-  const auto offset = [&](std::size_t t) {
-    std::int64_t at = row_in_axis * walk_.rows.stride[t] + block.lane * walk_.lanes.stride[t];
-    std::int64_t index = block.row / walk_.rows.len;
-    for (std::size_t a = walk_.outer.size(); a-- > 0;) {
-      const Walk::Axis& axis = walk_.outer[a];
-      at += index % axis.len * axis.stride[t];
-      index /= axis.len;
-    }
-    return at;
-  };
-  const auto step = [&](std::size_t t) {
-    return launch.fold * walk_.rows.stride[t] * static_cast<std::int64_t>(size_of(walk_.dtypes[t]));
-  };
-
+void PointwiseProgram::run_block(const Launch& launch, const WalkBlock& block) const {
   Scratch scratch;
-  const std::size_t count = arguments.elements.size();
-  const void** elements = scratch.take_array<const void*>(count);
-  std::int64_t* element_steps = scratch.take_array<std::int64_t>(count);
-  for (std::size_t e = 0; e < count; ++e) {
-    const std::size_t t = Walk::kElements + e;
-    elements[e] = moved(arguments.elements[e], offset(t), walk_.dtypes[t]);
-    element_steps[e] = step(t);
-  }
-  const bool across = walk_.lanes_are_channels;
-  const RowsCall call{
-      .input = moved(arguments.input, offset(Walk::kInput), walk_.dtypes[Walk::kInput]),
-      .output = const_cast<void*>(
-          moved(arguments.output, offset(Walk::kOutput), walk_.dtypes[Walk::kOutput])),
-      .elements = elements,
-      .element_steps = element_steps,
-      .uniforms = launch.frame.uniforms,
-      .channels = launch.frame.channels == nullptr ? nullptr
-                                                   : launch.frame.channels + offset(Walk::kChannel),
-      .channel_stride_bytes = launch.frame.channel_stride * 4,
-      .channel_step = across ? 0 : step(Walk::kChannel),
-      .rows = block.rows,
-      .lanes = block.lanes,
-      .input_step = step(Walk::kInput),
-      .output_step = step(Walk::kOutput)};
+  const RowsCall call = call_of(walk_, launch.place, block, scratch);
   launch.rows(&call);
 }
 

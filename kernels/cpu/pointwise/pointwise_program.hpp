@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/chain_runner.hpp"
-#include "kernels/cpu/pointwise/walk.hpp"
+#include "kernels/cpu/pointwise/walk_call.hpp"
 #include "kernels/cpu/program.hpp"
 
 namespace fuseplan::cpu {
@@ -19,18 +19,12 @@ class PointwiseProgram final : public Program {
  private:
   /// A launch's rows, or parts of rows where there are few, numbered.
   struct Launch {
-    const Arguments& arguments;
-    ChainFrame frame;
-    std::int64_t fold = 1;  ///< rows per kernel row
-    int parts = 1;          ///< pieces that each row is cut into
+    WalkPlace place;
+    int parts = 1;  ///< pieces that each row is cut into
     Rows rows;
   };
-  /// Rows that follow one another along the rows axis.
-  struct Block {
-    std::int64_t row, rows, lane, lanes;
-  };
   void run_units(const Launch& launch, Range units) const;
-  void run_block(const Launch& launch, const Block& block) const;
+  void run_block(const Launch& launch, const WalkBlock& block) const;
   void repeat_channels(Launch& launch, Scratch& scratch) const;
   int task_count(int threads) const;
 

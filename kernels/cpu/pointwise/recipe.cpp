@@ -12,10 +12,6 @@ namespace fuseplan::cpu {
 
 namespace {
 
-/// Traffic of a launch from which on writing around the caches is faster even where they could hold
-/// the output: it leaves them to the input, and fetches no line only to overwrite it.
-constexpr std::int64_t kStreamingBytes = 8 << 20;
-
 /// Streaming stores want whole cache lines: rows that touch, or so long that their ends are rare.
 bool streams(const Walk& walk) {
   constexpr std::int64_t kLongRow = 2048;

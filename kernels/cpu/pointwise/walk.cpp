@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/geometry.hpp"
-
 namespace fuseplan::cpu {
 
 namespace {
@@ -21,17 +19,14 @@ bool reads(const Expr& expr, Leaf leaf) {
 }
 
 /// Axes longer than 1 from the outermost in the output's memory to the innermost.
-std::vector<Axis> axes_of(const Problem& problem, const SplitChain& chain) {
-  const View input = view_of(problem.input()), output = view_of(problem.output());
-  const bool has_channels = reads(chain.body, Leaf::channel);
-  std::vector<View> elements;
-  for (const Operand& operand : chain.elements)
-    elements.push_back(broadcast_view(operand.tensor, problem.output()));
+std::vector<Axis> axes_of(const WalkTensors& tensors) {
+  const View& output = tensors.output;
   std::vector<Axis> axes;
   for (std::size_t a = 0; a < 5; ++a) {
     if (output.len[a] == 1) continue;
-    Axis axis{output.len[a], {input.stride[a], output.stride[a], a == 1 && has_channels ? 1 : 0}};
-    for (const View& element : elements) axis.stride.push_back(element.stride[a]);
+    Axis axis{output.len[a],
+              {tensors.input.stride[a], output.stride[a], tensors.channels.stride[a]}};
+    for (const View& element : tensors.elements) axis.stride.push_back(element.stride[a]);
     axes.push_back(std::move(axis));
   }
   std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
@@ -99,24 +94,42 @@ std::int64_t Walk::bytes() const {
   return row_count() * lanes.len * static_cast<std::int64_t>(element);
 }
 
-std::vector<Axis> joined_axes(const Problem& problem, const SplitChain& chain) {
-  std::vector<Axis> axes = axes_of(problem, chain);
+WalkTensors walk_tensors(const Problem& problem, const SplitChain& chain) {
+  WalkTensors tensors{view_of(problem.input()), view_of(problem.output()), {}, {}, {}};
+  tensors.channels.len = tensors.output.len;
+  if (reads(chain.body, Leaf::channel)) tensors.channels.stride[1] = 1;
+  tensors.dtypes = {problem.input().dtype, problem.output().dtype, DType::f32};
+  for (const Operand& operand : chain.elements) {
+    tensors.elements.push_back(broadcast_view(operand.tensor, problem.output()));
+    tensors.dtypes.push_back(operand.tensor.dtype);
+  }
+  return tensors;
+}
+
+std::vector<Axis> joined_axes(const WalkTensors& tensors) {
+  std::vector<Axis> axes = axes_of(tensors);
   join(axes);
   if (axes.empty()) {  // a single element
-    axes.push_back({1, std::vector<std::int64_t>(Walk::kElements + chain.elements.size(), 0)});
+    axes.push_back({1, std::vector<std::int64_t>(tensors.dtypes.size(), 0)});
     axes.back().stride[Walk::kInput] = axes.back().stride[Walk::kOutput] = 1;
   }
   return axes;
 }
+std::vector<Axis> joined_axes(const Problem& problem, const SplitChain& chain) {
+  return joined_axes(walk_tensors(problem, chain));
+}
 
 std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
                               std::string* reason) {
-  Walk walk;
-  walk.dtypes = {problem.input().dtype, problem.output().dtype, DType::f32};
-  for (const Operand& operand : chain.elements) walk.dtypes.push_back(operand.tensor.dtype);
-  walk.channels = view_of(problem.output()).len[1];
+  return plan_walk(walk_tensors(problem, chain), reason);
+}
 
-  std::vector<Axis> axes = joined_axes(problem, chain);
+std::optional<Walk> plan_walk(const WalkTensors& views, std::string* reason) {
+  Walk walk;
+  walk.dtypes = views.dtypes;
+  walk.channels = views.output.len[1];
+
+  std::vector<Axis> axes = joined_axes(views);
   const std::size_t tensors = walk.dtypes.size();
   walk.lanes = axes.back();
   axes.pop_back();

@@ -8,8 +8,13 @@
 
 #include "expr/chain.hpp"
 #include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/geometry.hpp"
 
 namespace fuseplan::cpu {
+
+/// Traffic of a launch from which on writing around the caches is faster even where they could hold
+/// the output: it leaves them to the input, and fetches no line only to overwrite it.
+inline constexpr std::int64_t kStreamingBytes = 8 << 20;
 
 /// The order in which a pointwise kernel visits the elements of a plan: lanes that are contiguous
 /// in memory, rows of them, and outer axes. As few and as long axes as the strides of all tensors
@@ -34,11 +39,22 @@ struct Walk {
   std::int64_t bytes() const;      ///< read and written by a launch, broadcasts counted once a use
 };
 
+/// What a walk visits: the tensors, as views of the output's lengths.
+struct WalkTensors {
+  View input, output;
+  View channels;  ///< the channel number as if it were a tensor; stride 0 if none is read
+  std::vector<View> elements;
+  std::vector<DType> dtypes;  ///< by tensor
+};
+WalkTensors walk_tensors(const Problem& problem, const SplitChain& chain);
+
 /// Axes from the outermost in the output's memory to the innermost, joined where all tensors allow;
 /// at least one. The innermost may have any strides.
+std::vector<Walk::Axis> joined_axes(const WalkTensors& tensors);
 std::vector<Walk::Axis> joined_axes(const Problem& problem, const SplitChain& chain);
 
 /// `reason`, if given, receives why there is none.
+std::optional<Walk> plan_walk(const WalkTensors& tensors, std::string* reason = nullptr);
 std::optional<Walk> plan_walk(const Problem& problem, const SplitChain& chain,
                               std::string* reason = nullptr);
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/norm/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/norm/norm_program.hpp"
+
+namespace fuseplan::cpu {
+
+namespace {
+
+std::optional<CellWalk> walk_of(const Problem& problem, const SplitChain& chain,
+                                std::string* reason) {
+  const auto stages = norm_stages(problem, chain);
+  require(stages.has_value(), Status::InternalError, "a plan without sums over the batch");
+  return plan_cell_walk(walk_tensors(problem, chain),
+                        broadcast_view(stages->statistics, problem.output()), stages->per_channel,
+                        reason);
+}
+
+/// Bytes that a pass reads for each element.
+std::int64_t read_bytes(const Walk& walk, std::size_t elements) {
+  std::size_t bytes = size_of(walk.dtypes[Walk::kInput]);
+  for (std::size_t t = Walk::kElements; t < Walk::kElements + elements; ++t)
+    if (walk.rows.stride[t] != 0 || walk.lanes.stride[t] != 0) bytes += size_of(walk.dtypes[t]);
+  return static_cast<std::int64_t>(bytes);
+}
+
+class NormRecipe final : public Recipe {
+ public:
+  NormRecipe(CellWalk cells, const NormStages& stages, const SplitChain& chain, Isa isa)
+      : cells_(std::move(cells)),
+        stages_(stages),
+        chain_(chain),
+        isa_(isa),
+        schedule_(norm_schedule(cells_, read_bytes(cells_.walk, chain.elements.size()))),
+        streams_(cells_.walk.bytes() >= kStreamingBytes && !chain.reads_previous()) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions{{"norm_sums", emit_sums(sums_spec())}};
+    RowsSpec rows = rows_spec(chain_.body);
+    functions.push_back({"norm_rows", emit_rows(rows)});
+    if (streams_) {
+      rows.streaming = true;
+      functions.push_back({"norm_rows_streaming", emit_rows(rows)});
+    }
+    if (has_channels(chain_))
+      functions.push_back({"norm_channels", emit_channel_prologue(chain_, isa_)});
+    if (stages_.backward && has_channels(chain_.sums.front()))
+      functions.push_back({"norm_sums_channels", emit_channel_prologue(chain_.sums.front(), isa_)});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    std::size_t next = 0;
+    const auto kernel = [&] {
+      return reinterpret_cast<NormProgram::Rows>(reinterpret_cast<std::uintptr_t>(entries[next++]));
+    };
+    NormProgram::Code code;
+    code.sums = {kernel(), 2};
+    code.rows = kernel();
+    if (streams_) code.streaming = kernel();
+    if (has_channels(chain_)) code.prologue = entries[next++];
+    if (stages_.backward && has_channels(chain_.sums.front())) code.sums_prologue = entries[next++];
+    return std::make_unique<NormProgram>(cells_, schedule_, chain_, stages_, code);
+  }
+
+ private:
+  static bool has_channels(const SplitChain& chain) { return !chain.channels.roots.empty(); }
+
+  RowsSpec rows_spec(const Expr& body) const {
+    const Walk& walk = cells_.walk;
+    RowsSpec spec{.isa = isa_,
+                  .body = body,
+                  .input = walk.dtypes[Walk::kInput],
+                  .output = walk.dtypes[Walk::kOutput],
+                  .lanes_are_channels = walk.lanes_are_channels,
+                  .elements = {},
+                  .touching = walk.touching && !cells_.per_lane && cells_.pieces == 1};
+    for (std::size_t e = 0; e < chain_.elements.size(); ++e) {
+      const std::size_t t = Walk::kElements + e;
+      spec.elements.push_back({walk.dtypes[t], walk.lanes.stride[t] != 0});
+    }
+    return spec;
+  }
+  SumsSpec sums_spec() const {
+    if (!stages_.backward) return moments_spec(cells_, isa_);
+    return {rows_spec(chain_.sums.front().body), cells_.per_lane};
+  }
+
+  CellWalk cells_;
+  NormStages stages_;
+  SplitChain chain_;
+  Isa isa_;
+  NormSchedule schedule_;
+  bool streams_;
+};
+
+}  // namespace
+
+std::optional<std::string> norm_refusal(const Problem& problem, const SplitChain& chain, Isa isa) {
+  if (isa == Isa::portable) return "vector code needs avx2 or avx512";
+  if (problem.batch_op() < 0) return "the plan has no sums over the batch";
+  if (problem.conv() != nullptr) return "the plan has a convolution";
+  for (const DType dtype : {problem.input().dtype, problem.output().dtype})
+    if (!is_storage(dtype)) return fmt::format("{} is nothing that vectors hold", name_of(dtype));
+  std::string reason;
+  if (!walk_of(problem, chain, &reason)) return reason;
+  return std::nullopt;
+}
+
+std::shared_ptr<const Recipe> norm_recipe(const Problem& problem, const SplitChain& chain,
+                                          Isa isa) {
+  std::string reason;
+  auto cells = walk_of(problem, chain, &reason);
+  require(cells.has_value(), Status::InternalError, "no kernel: {}", reason);
+  return std::make_shared<NormRecipe>(std::move(*cells), *norm_stages(problem, chain), chain, isa);
+}
+
+}  // namespace fuseplan::cpu

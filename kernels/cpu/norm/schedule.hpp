@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/cpu/norm/cell_walk.hpp"
+
+namespace fuseplan::cpu {
+
+/// In which order the two passes visit the data. Cells in `groups` equal parts, and the units of a
+/// group in `chunks`. A group whose data fits in a cache is summed and then written while it is
+/// there. A function of the geometry: chunks decide how sums are rounded, never threads.
+struct NormSchedule {
+  int groups = 1;
+  int chunks = 1;
+};
+
+/// `read`: bytes that a pass reads for one element.
+NormSchedule norm_schedule(const CellWalk& cells, std::int64_t read);
+
+}  // namespace fuseplan::cpu
