@@ -28,12 +28,13 @@ inline void need_real_data(const Question& question, Verdict& verdict) {
     need(element.tensor, "added tensor", element.op);
 }
 
-/// No op that needs sums over the whole batch.
+/// No op that takes sums over the whole batch.
 inline void need_one_pass(const Question& question, Verdict& verdict) {
-  const int op = question.problem.batch_op();
-  verdict.need(op < 0, RejectCode::Sequence, "op",
-               op < 0 ? "" : kind_of(question.problem.ops()[static_cast<std::size_t>(op)].body),
-               "ops that need no sums over the batch", {}, op);
+  for (std::size_t i = 0; i < question.problem.ops().size(); ++i) {
+    const OpBody& body = question.problem.ops()[i].body;
+    verdict.need(!is_batch_op(body), RejectCode::Sequence, "op", kind_of(body),
+                 "ops that take no sums over the batch", {}, static_cast<int>(i));
+  }
 }
 
 /// A convolution kernel takes real data unless it says otherwise.

@@ -206,7 +206,8 @@ namespace {
 
 // Scalars that a launch reads outside any expression.
 void append_unexpressed(const Problem& problem, Chain& chain) {
-  const int op = problem.batch_op();
+  const int last = static_cast<int>(problem.ops().size()) - 1;
+  const int op = problem.statistics() != nullptr ? last : problem.batch_op();
   if (op < 0) return;
   if (std::holds_alternative<NormBackwardOp>(problem.ops()[static_cast<std::size_t>(op)].body))
     return;

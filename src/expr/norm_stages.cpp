@@ -21,7 +21,6 @@ std::optional<NormStages> norm_stages(const Problem& problem, const SplitChain& 
   const int op = problem.batch_op();
   if (op < 0) return std::nullopt;
   const OpBody& body = problem.ops()[static_cast<std::size_t>(op)].body;
-  if (std::holds_alternative<StatisticsOp>(body)) return std::nullopt;
   const auto* training = std::get_if<NormTrainingOp>(&body);
   const Tensor& params = training ? training->params : std::get<NormBackwardOp>(body).params;
   const Tensor& input = problem.input_of(static_cast<std::size_t>(op));
@@ -46,10 +45,9 @@ std::optional<NormStages> norm_stages(const Problem& problem, const SplitChain& 
 }
 
 std::optional<NormStages> statistics_stages(const Problem& problem, const SplitChain& chain) {
-  const int op = problem.batch_op();
-  if (op < 0) return std::nullopt;
-  const auto* body = std::get_if<StatisticsOp>(&problem.ops()[static_cast<std::size_t>(op)].body);
+  const StatisticsOp* body = problem.statistics();
   if (body == nullptr) return std::nullopt;
+  const int op = static_cast<int>(problem.ops().size()) - 1;
   return NormStages{.backward = false,
                     .op = op,
                     .per_channel = true,

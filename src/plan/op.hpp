@@ -101,7 +101,7 @@ struct Op {
 /// "activation_backward", "norm_backward", "statistics".
 const char* kind_of(const OpBody& body);
 
-/// Whether the op needs sums over the whole batch, so that no pass over the data can hold it alone.
+/// Whether the op takes sums over the whole batch.
 bool is_batch_op(const OpBody& body);
 
 /// Throws Error(UnsupportedOp) with a sentence if `op` cannot stand behind `before`.

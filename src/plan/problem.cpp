@@ -33,8 +33,13 @@ Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
 
 int Problem::batch_op() const {
   for (std::size_t i = 0; i < ops_.size(); ++i)
-    if (is_batch_op(ops_[i].body)) return static_cast<int>(i);
+    if (is_batch_op(ops_[i].body) && !std::holds_alternative<StatisticsOp>(ops_[i].body))
+      return static_cast<int>(i);
   return -1;
+}
+
+const StatisticsOp* Problem::statistics() const {
+  return ops_.empty() ? nullptr : std::get_if<StatisticsOp>(&ops_.back().body);
 }
 
 const ConvOp* Problem::conv() const {

@@ -28,8 +28,11 @@ class Problem {
 
   /// The convolution if the first op is one (it can stand nowhere else), or nullptr.
   const ConvOp* conv() const;
-  /// Index of the op that needs sums over the whole batch (there is one at most), or -1.
+  /// Index of the op that needs sums over the whole batch before it can give anything (there is one
+  /// at most), or -1.
   int batch_op() const;
+  /// The statistics if the last op is that (it can stand nowhere else), or nullptr.
+  const StatisticsOp* statistics() const;
 
   bool operator==(const Problem& other) const {
     return values_ == other.values_ && ops_ == other.ops_ && output_ == other.output_;
