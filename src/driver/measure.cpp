@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "driver/case.hpp"
@@ -102,6 +103,15 @@ Handle make_handle(const MeasureOptions& options) {
   if (!options.library_options.empty())
     check(fuseplanSetOptions(handle.get(), options.library_options.c_str()));
   if (options.threads > 0) check(fuseplanSetThreadCount(handle.get(), options.threads));
+  return handle;
+}
+
+Handle make_running_handle(const MeasureOptions& options) {
+  Handle handle = make_handle(options);
+  if (!options.device.starts_with("cpu"))
+    throw std::runtime_error("--device " + options.device +
+                             ": this command's tensors lie in host memory, which kernels on a CPU "
+                             "read; other devices can be asked with explain, support and cache");
   return handle;
 }
 

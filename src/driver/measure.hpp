@@ -46,5 +46,7 @@ Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
 
 /// A handle with the options' device, library options and thread count.
 Handle make_handle(const MeasureOptions& options);
+/// The same for running cases; throws for a device that does not read their host tensors.
+Handle make_running_handle(const MeasureOptions& options);
 
 }  // namespace fuseplan::driver

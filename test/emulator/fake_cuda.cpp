@@ -198,6 +198,8 @@ FUSEPLAN_EMULATOR_API Result cuFuncGetAttribute(int* value, int, FunctionHandle)
   return enter_context();
 }
 
+FUSEPLAN_EMULATOR_API Result cuFuncLoad(FunctionHandle) { return enter_context(forbidden); }
+
 FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned grid_x,
                                             unsigned grid_y, unsigned grid_z, unsigned block_x,
                                             unsigned block_y, unsigned block_z,

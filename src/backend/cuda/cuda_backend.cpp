@@ -33,16 +33,20 @@ class LoadedModule {
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
 
-  /// Also asks for an attribute, so that lazy loading does its work here and not in the first
-  /// launch, which may be inside a capture.
+  /// Lazy loading does its work here and not in the first launch, which may be inside a capture;
+  /// drivers that cannot be told to load are asked for an attribute.
   FunctionHandle function(const std::string& name) const {
     const CurrentContext current(device_);
     FunctionHandle function = nullptr;
     driver().check(driver().module_function(&function, module_, name.c_str()),
                    "cuModuleGetFunction");
-    int local_bytes = 0;
-    driver().check(driver().function_attribute(&local_bytes, kLocalBytes, function),
-                   "cuFuncGetAttribute");
+    if (driver().function_load != nullptr) {
+      driver().check(driver().function_load(function), "cuFuncLoad");
+    } else {
+      int local_bytes = 0;
+      driver().check(driver().function_attribute(&local_bytes, kLocalBytes, function),
+                     "cuFuncGetAttribute");
+    }
     return function;
   }
 

@@ -38,8 +38,10 @@ class Resolver {
 std::string resolve(const Library& library, Driver& driver) {
   const Resolver resolver(library);
   std::string missing;
-#define FUSEPLAN_CUDA(name, base, symbol, version, parameters)                                 \
-  driver.name = reinterpret_cast<decltype(driver.name)>(resolver.find(base, symbol, version)); \
+#define FUSEPLAN_CUDA_OPTIONAL(name, base, symbol, version, parameters) \
+  driver.name = reinterpret_cast<decltype(driver.name)>(resolver.find(base, symbol, version));
+#define FUSEPLAN_CUDA(name, base, symbol, version, parameters)    \
+  FUSEPLAN_CUDA_OPTIONAL(name, base, symbol, version, parameters) \
   if (driver.name == nullptr) missing += std::string(missing.empty() ? "" : ", ") + symbol;
 #include "backend/cuda/driver_functions.def"
 #undef FUSEPLAN_CUDA
