@@ -83,7 +83,7 @@ TEST(DeviceBackend, RunsAWholeProgram) {
 TEST(DeviceBackend, EveryCallMayFail) {
   std::array<float, 8 * 36> result{};
   const TemporaryDirectory directory;  // compiling once is enough
-  const std::string options = "--cache_dir=" + directory.path();
+  const std::string options = "--cache=rw --cache_dir=" + directory.path();
   const int kCodes[] = {1, 2, 700, 999};
   int reported = 0, swallowed = 0;
   for (long number = 1;; ++number) {
@@ -237,7 +237,7 @@ TEST(DeviceLibraries, NamesWhatIsMissing) {
 
 TEST(DeviceLibraries, AWarmCacheNeedsNoCompiler) {
   const TemporaryDirectory directory;
-  const std::string cache = "--cache_dir=" + directory.path();
+  const std::string cache = "'--cache=rw --cache_dir=" + directory.path() + "'";
   const std::string none =
       "FUSEPLAN_LIB_CUDA=" FUSEPLAN_EMULATOR_LIBRARY " FUSEPLAN_LIB_NVRTC=/nowhere/libnvrtc.so";
   std::string said = in_fresh_process(none, cache);
