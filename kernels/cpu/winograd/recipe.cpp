@@ -31,8 +31,10 @@ class WinogradRecipe final : public Recipe {
     const auto& [isa, rows, columns] = std::tie(plan_.isa, *plan_.rows, *plan_.columns);
     // A staged tile is in f32 already.
     const DType input = plan_.input_channels_last() ? plan_.shape.input : DType::f32;
-    functions.push_back({"winograd_input", emit_input_transform(isa, input, rows, columns,
-                                                                plan_.values_stride() * kFloat)});
+    functions.push_back(
+        {"winograd_input",
+         emit_input_transform(isa, input, rows, columns, plan_.values_stride() * kFloat,
+                              plan_.inputs() % plan_.lanes() == 0)});
     functions.push_back(
         {"winograd_output",
          emit_output_transform(isa, rows, columns, OutputTransform::strides(plan_))});

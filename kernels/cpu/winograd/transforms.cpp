@@ -16,7 +16,8 @@ int disp(std::int64_t bytes) { return static_cast<int>(bytes); }
 }  // namespace
 
 std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& rows,
-                                            const Axis& columns, std::int64_t position) {
+                                            const Axis& columns, std::int64_t position,
+                                            bool whole_vectors) {
   VectorCode c(isa);
   Storage storage(c, {c.r9, c.r10, c.r11});
   const Xbyak::Reg64 points = c.rsi, offset = c.rcx, output = c.rdx, channels = c.r8;
@@ -50,11 +51,13 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
   c.sub(channels, c.lanes());
   c.jge(whole);
   c.L(rest);
-  c.add(channels, c.lanes());
-  c.jz(done);
-  storage.begin_partial(channels);
-  tile(true);
-  c.L(done);
+  if (!whole_vectors) {
+    c.add(channels, c.lanes());
+    c.jz(done);
+    storage.begin_partial(channels);
+    tile(true);
+    c.L(done);
+  }
   c.leave();
   storage.emit_tables();
   return c.finish();

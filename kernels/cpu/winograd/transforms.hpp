@@ -23,8 +23,10 @@ struct InputCall {
   float* output = nullptr;    ///< [position][channel], written in whole vectors
   std::int64_t channels = 0;  ///< lanes behind the last one become zero
 };
+/// `whole_vectors`: calls are of multiples of a vector's lanes only.
 std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& rows,
-                                            const Axis& columns, std::int64_t position);
+                                            const Axis& columns, std::int64_t position,
+                                            bool whole_vectors);
 
 /// U = G g G^T, `void(const FilterCall*)`: filters of a vector of output channels.
 struct FilterCall {
