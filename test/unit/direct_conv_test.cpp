@@ -153,7 +153,8 @@ TEST_P(DirectConv, ChainsInRegisters) {
         }
 }
 
-// With pairs, what lies beside a single channel must not get into the sum, not even as 0 * NaN.
+// With pairs, what lies beside a single channel must not get into the sum, not even as 0 * NaN, nor
+// the channel itself a second time as 0 * infinity.
 TEST_P(DirectConv, SingleChannelsAreAlone) {
   const ConvCase cases[] = {
       {{1, 3, 9, 20}, {16, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
@@ -164,13 +165,19 @@ TEST_P(DirectConv, SingleChannelsAreAlone) {
   for (const ConvCase& shape : cases) {
     const Problem problem = this->problem(shape, DType::bf16, DType::f32, Tail::none);
     KernelCase test(problem, random_);
-    test.set_input({0, 0, 4, 10}, std::numeric_limits<double>::quiet_NaN());
     const cpu::Target& target = GetParam().target;
     if (direct_refusal(problem, test.chain(), target)) continue;
-    for (const cpu::DirectConfig& config : direct_configs(problem, target)) {
-      const FlushDenormals flush;
-      EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, config))))
-          << to_text(config);
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const std::int64_t last = problem.input().lens[1] - 1;
+    for (const auto& [channel, value] : {std::pair<std::int64_t, double>{0, kNan},
+                                         {last, std::numeric_limits<double>::infinity()}}) {
+      test.set_input({0, 0, 4, 10}, 0.5);
+      test.set_input({0, channel, 4, 10}, value);
+      for (const cpu::DirectConfig& config : direct_configs(problem, target)) {
+        const FlushDenormals flush;
+        EXPECT_TRUE(test.check(test.run(*direct_recipe(problem, test.chain(), target, config))))
+            << to_text(config);
+      }
     }
   }
 }

@@ -32,15 +32,15 @@ class WinogradConv : public ::testing::TestWithParam<Setting> {
   }
 
   /// Checks the kernels with `config`, or the default.
-  void run(const Problem& problem, const cpu::WinogradConfig* config = nullptr) {
+  void run(const Problem& problem, std::vector<cpu::WinogradConfig> configs = {}) {
     const KernelCase test(problem, random_);
     const cpu::Isa isa = GetParam().isa;
     ASSERT_FALSE(cpu::winograd_refusal(problem, test.chain(), isa)) << to_text(problem);
-    const cpu::WinogradConfig chosen =
-        config != nullptr ? *config : cpu::winograd_configs(problem, isa).front();
+    if (configs.empty()) configs.push_back(cpu::winograd_configs(problem, isa).front());
     const FlushDenormals flush;
-    EXPECT_TRUE(test.check(test.run(*cpu::winograd_recipe(problem, test.chain(), isa, chosen))))
-        << to_text(chosen) << " " << to_text(problem);
+    for (const cpu::WinogradConfig& config : configs)
+      EXPECT_TRUE(test.check(test.run(*cpu::winograd_recipe(problem, test.chain(), isa, config))))
+          << to_text(config) << " " << to_text(problem);
   }
 
   Random random_{41};
@@ -57,7 +57,7 @@ TEST_P(WinogradConv, EverySize) {
     const Tail tail = kAllTails[number % 4];
     const cpu::WinogradConfig& config = kTiles[number++ % 3];
     run(problem({{1, 16, size, other}, {17, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail),
-        &config);
+        {config});
     run(problem({{2, 21, other, size}, {50, 21, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail));
   }
 }
@@ -70,7 +70,7 @@ TEST_P(WinogradConv, EveryType) {
       const cpu::WinogradConfig& config = kTiles[number++ % 3];
       run(problem({{2, 19, 6, 15}, {34, 19, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}}, tail,
                   input, output),
-          &config);
+          {config});
       run(problem({{1, 32, 9, 70}, {16, 32, 3, 3}, {{0, 2}, {1, 0}, {1, 1}, {1, 1}, 1}}, tail,
                   input, output));
     }
@@ -106,13 +106,15 @@ TEST_P(WinogradConv, ChannelsAndChains) {
 TEST_P(WinogradConv, Configurations) {
   const ConvCase shape{{3, 35, 17, 37}, {70, 35, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}};
   const Problem problem = this->problem(shape, Tail::add_gelu);
+  std::vector<cpu::WinogradConfig> configs;
   for (cpu::WinogradConfig config : cpu::winograd_configs(problem, GetParam().isa)) {
-    run(problem, &config);
+    configs.push_back(config);
     for (std::int64_t tiles : {1, 14, 42, 1000}) {
       config.tiles = tiles;
-      run(problem, &config);
+      configs.push_back(config);
     }
   }
+  run(problem, configs);
 }
 
 TEST_P(WinogradConv, SameBitsForAnyThreadCount) {
