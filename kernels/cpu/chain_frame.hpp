@@ -5,11 +5,16 @@
 
 namespace fuseplan::cpu {
 
+/// Floats from one root's channel values to the next root's: whole vectors of the widest.
+constexpr std::int64_t channel_stride_of(std::int64_t channels) {
+  return (channels + 15) / 16 * 16;
+}
+
 /// The slower values of a chain, computed once per launch before any kernel runs.
 struct ChainFrame {
   const float* uniforms = nullptr;  ///< roots of SplitChain::uniforms
   const float* channels = nullptr;  ///< root r of SplitChain::channels, channel k: [r * stride + k]
-  std::int64_t channel_stride = 0;  ///< channels rounded up so that whole vectors may be read
+  std::int64_t channel_stride = 0;  ///< channel_stride_of() the channels
 };
 
 /// What a rows kernel reads: a block of rows with a chain applied to every lane. Steps are in bytes

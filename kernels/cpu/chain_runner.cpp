@@ -9,8 +9,6 @@ namespace fuseplan::cpu {
 
 namespace {
 
-constexpr std::int64_t kPadding = 16;  ///< floats of the widest vector
-
 /// Stride of the channel axis: axis 1, or the only one.
 std::int64_t channel_stride(const Tensor& tensor) {
   const std::size_t axis = tensor.rank() > 1 ? 1 : 0;
@@ -31,7 +29,7 @@ float widened(T value) {
 
 ChainRunner::ChainRunner(const SplitChain& chain, std::int64_t channels, const void* prologue)
     : channels_(channels),
-      stride_((channels + kPadding - 1) / kPadding * kPadding),
+      stride_(channel_stride_of(channels)),
       roots_(chain.channels.roots.size()),
       uniform_roots_(chain.uniforms.roots.size()),
       prologue_(prologue) {

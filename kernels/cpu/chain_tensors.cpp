@@ -3,7 +3,31 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cpu/chain_frame.hpp"
+
 namespace fuseplan::cpu {
+namespace {
+
+FinishTensor finish_tensor(const View& view, DType dtype, std::size_t lane) {
+  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  return {.dtype = dtype,
+          .per_lane = view.stride[lane] == 1,
+          .channel = view.stride[1] * bytes,
+          .row = view.stride[3] * bytes,
+          .column = view.stride[4] * bytes};
+}
+
+/// The body without what storing to `output` does anyway: a last maximum with 0 where nothing below
+/// 0 can be stored.
+Expr stored_body(const Expr& body, DType output) {
+  const Node& root = body.graph[body.roots.front()];
+  if (output != DType::u8 || root.leaf != Leaf::none || root.fn != Fn::max_) return body;
+  const Node& bound = body.graph[root.args[0]];
+  if (bound.leaf != Leaf::constant || bound.value != 0) return body;
+  return compact({body.graph, {root.args[1]}});
+}
+
+}  // namespace
 
 std::vector<ElementView> element_views(const SplitChain& chain, const Tensor& output) {
   std::vector<ElementView> views;
@@ -41,6 +65,18 @@ RowsSpec rows_spec(const ChainTensors& tensors, const SplitChain& chain, Isa isa
   spec.lanes_are_channels = tensors.lane_axis == 1;
   for (const ElementView& element : tensors.elements)
     spec.elements.push_back({element.dtype, element.view.stride[tensors.lane_axis] == 1});
+  return spec;
+}
+
+FinishSpec finish_spec(const ChainTensors& tensors, const SplitChain& chain) {
+  FinishSpec spec;
+  spec.body = stored_body(chain.body, tensors.dtype);
+  spec.lanes_are_channels = tensors.lane_axis == 1;
+  spec.output = finish_tensor(tensors.output, tensors.dtype, tensors.lane_axis);
+  for (const ElementView& element : tensors.elements)
+    spec.elements.push_back(finish_tensor(element.view, element.dtype, tensors.lane_axis));
+  spec.channel_root =
+      channel_stride_of(tensors.output.len[1]) * static_cast<std::int64_t>(sizeof(float));
   return spec;
 }
 

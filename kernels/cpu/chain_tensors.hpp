@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "expr/chain.hpp"
+#include "kernels/cpu/emit/finish_spec.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/geometry.hpp"
 
@@ -38,5 +39,8 @@ std::optional<std::string> lane_refusal(const ChainTensors& tensors);
 /// The rows kernel that applies the chain to sums of type `input`.
 RowsSpec rows_spec(const ChainTensors& tensors, const SplitChain& chain, Isa isa,
                    DType input = DType::f32);
+
+/// The same for sums that are finished where they were summed.
+FinishSpec finish_spec(const ChainTensors& tensors, const SplitChain& chain);
 
 }  // namespace fuseplan::cpu

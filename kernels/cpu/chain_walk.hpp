@@ -26,9 +26,8 @@ class ChainWalk {
   /// Points so many rows further.
   void skip_rows(std::int64_t rows);
 
+  /// Kernels may move its pointers, those of elements too.
   RowsCall& call() { return call_; }
-  /// The same as in call(), for kernels that move them.
-  const void** elements() { return elements_; }
 
  private:
   /// A tensor, steps in bytes.

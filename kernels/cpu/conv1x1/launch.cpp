@@ -48,6 +48,7 @@ class Walk {
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = take(plan_.piece_channels() * ceil_div(plan_.strip_pixels(), 16) * 16);
+    sums_call_.output = sums_;
     if (plan_.config.by_channel)
       chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), Isa::avx512, scratch_);
   }
@@ -91,10 +92,7 @@ class Walk {
     ProductCall call;
     call.vectors = plan_.config.by_channel ? weights : input;
     call.scalars = plan_.config.by_channel ? input : weights;
-    call.output = plan_.finishes ? chain.output : sums_;
-    call.elements = chain.elements;
-    call.uniforms = chain.uniforms;
-    call.channels = chain.channels;
+    call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
     launch_.products[static_cast<std::size_t>(kernel)](&call);
@@ -117,6 +115,7 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   float *stage_ = nullptr, *sums_ = nullptr;
+  RowsCall sums_call_;  ///< instead of the chain's: to scratch
   // The block under way.
   std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
   const float* input_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/emit/expr_code.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -39,25 +41,15 @@ void lay_out_stage(Conv1x1Plan& plan) {
   }
 }
 
-FinishSpec finish_of(const Conv1x1Plan& plan, const SplitChain& chain) {
-  const Conv1x1Shape& shape = plan.shape;
-  const auto [output, dtype, elements, lane, row] = shape.tensors();
-  const auto bytes = [](DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); };
-  FinishSpec finish;
-  finish.lanes_are_channels = plan.config.by_channel;
-  if (!plan.finishes) {
-    finish.body.roots = {finish.body.graph.leaf(Leaf::input)};
-    finish.output_row = plan.sums_row() * kFloat;
-    return finish;
-  }
-  finish.body = chain.body;
-  finish.output = dtype;
-  finish.output_row = output.stride[row] * bytes(dtype);
-  finish.channel_root = (shape.outputs() + 15) / 16 * 16 * kFloat;
-  for (const ElementView& e : elements)
-    finish.elements.push_back(
-        {e.dtype, e.view.stride[lane] == 1, e.view.stride[row] * bytes(e.dtype)});
-  return finish;
+/// Leaves sums in scratch, as rows of vectors.
+FinishSpec sums_spec(const Conv1x1Plan& plan) {
+  FinishSpec spec;
+  spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
+  spec.lanes_are_channels = plan.config.by_channel;
+  const std::int64_t row = plan.sums_row() * kFloat;
+  spec.output = {.channel = plan.config.by_channel ? kFloat : row,
+                 .column = plan.config.by_channel ? row : kFloat};
+  return spec;
 }
 
 ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
@@ -73,7 +65,7 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
     spec.guarded_vectors = !plan.staged;
   }
   spec.prefetch_output = plan.finishes;
-  spec.finish = finish_of(plan, chain);
+  spec.finish = plan.finishes ? finish_spec(plan.shape.tensors(), chain) : sums_spec(plan);
   return spec;
 }
 
@@ -119,8 +111,8 @@ Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   cut_axes(plan);
   lay_out_stage(plan);
   plan.turned = config.by_channel && !shape.lanes_are_channels;
-  plan.finishes = !plan.turned && finishes_in_registers(chain.body) &&
-                  shape.elements.size() <= kProductElements;
+  constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
+  plan.finishes = !plan.turned && work_of(chain.body) <= kLongChain;
   list_kernels(plan, chain);
   return plan;
 }

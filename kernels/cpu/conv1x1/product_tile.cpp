@@ -2,10 +2,10 @@
 #include "kernels/cpu/conv1x1/product_tile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/status.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -15,16 +15,16 @@ using namespace Xbyak::util;
 constexpr int kRegisters = 32, kLanes = 16, kBytes = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
-const Xbyak::Reg64 kOutput = r10, kChannels = r14, kUniforms = r15;
-const std::array<Xbyak::Reg64, kProductElements> kElements{r11, rbx, r12, r13};
+const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
  public:
   explicit ProductEmitter(const ProductSpec& spec)
       : spec_(spec),
         code_(Isa::avx512),
+        pointers_(code_, spec_.finish, kPointers),
         storage_(code_, {rdx, rax, rcx}),
-        finisher_(code_, spec_.finish, {kOutput, kChannels, kUniforms, kElements}, storage_) {}
+        finisher_(code_, spec_.finish, pointers_, storage_) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -37,7 +37,7 @@ class ProductEmitter {
     c.L(tile);
     if (spec_.prefetch_output) prefetch_output();
     sum();
-    finisher_.finish(sums_, spec_.rows, spec_.vectors, is_partial());
+    finish();
     next_tile();
     c.dec(c.stack_word(left));
     c.jnz(tile);
@@ -47,7 +47,10 @@ class ProductEmitter {
 
  private:
   bool is_partial() const { return spec_.tail < kLanes; }
-  int output_vector() const { return kLanes * static_cast<int>(size_of(spec_.finish.output)); }
+  TilePlace place(std::int64_t row, std::int64_t lane) const {
+    if (spec_.along_lanes) return {.channel = row, .column = lane};
+    return {.channel = lane, .column = row};
+  }
 
   void read(const Xbyak::Reg64& d, std::size_t offset) {
     code_.mov(d, ptr[kCall + static_cast<int>(offset)]);
@@ -59,13 +62,9 @@ class ProductEmitter {
     c.mov(c.stack_word(left), rax);
     read(kVectors, offsetof(ProductCall, vectors));
     read(kScalars, offsetof(ProductCall, scalars));
-    read(kOutput, offsetof(ProductCall, output));
-    read(kUniforms, offsetof(ProductCall, uniforms));
-    read(kChannels, offsetof(ProductCall, channels));
     if (spec_.slice > 0) start_next_piece();
-    read(rax, offsetof(ProductCall, elements));
-    for (std::size_t i = 0; i < spec_.finish.elements.size(); ++i)
-      c.mov(kElements[i], ptr[rax + static_cast<int>(8 * i)]);
+    read(rcx, offsetof(ProductCall, chain));
+    pointers_.read(rcx);
     if (!is_partial()) return;
     c.mov(ecx, spec_.tail);
     storage_.begin_partial(rcx);
@@ -89,9 +88,10 @@ class ProductEmitter {
 
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
   void prefetch_output() {
+    const int line = kBytes / static_cast<int>(size_of(spec_.finish.output.dtype));
     for (int row = 0; row < spec_.rows; ++row)
-      for (int byte = 0; byte < spec_.vectors * output_vector(); byte += kBytes)
-        code_.prefetchw(ptr[kOutput + static_cast<int>(row * spec_.finish.output_row + byte)]);
+      for (int lane = 0; lane < spec_.vectors * kLanes; lane += line)
+        code_.prefetchw(pointers_.output(place(row, lane)));
   }
 
   void take_registers() {
@@ -190,30 +190,36 @@ class ProductEmitter {
     }
   }
 
+  void finish() {
+    std::vector<TileSum> tile;
+    const auto add = [&](int row, int v) {
+      tile.push_back({sums_[static_cast<std::size_t>(row * spec_.vectors + v)],
+                      place(row, v * kLanes), is_partial() && v + 1 == spec_.vectors});
+    };
+    const int outer = spec_.along_lanes ? spec_.rows : spec_.vectors;
+    const int inner = spec_.along_lanes ? spec_.vectors : spec_.rows;
+    for (int i = 0; i < outer; ++i)
+      for (int j = 0; j < inner; ++j) spec_.along_lanes ? add(i, j) : add(j, i);
+    finisher_.finish(tile);
+  }
+
   void advance(const Xbyak::Reg64& pointer, std::int64_t bytes) {
     if (bytes != 0) code_.add(pointer, static_cast<int>(bytes));
   }
 
   void next_tile() {
-    const FinishSpec& finish = spec_.finish;
     const int lanes = spec_.vectors * kLanes;
     if (spec_.along_lanes) {
       advance(kVectors, 4 * lanes);
-      advance(kOutput, spec_.vectors * output_vector());
     } else {
       advance(kScalars, spec_.rows * spec_.scalar_row);
-      advance(kOutput, spec_.rows * finish.output_row);
     }
-    for (std::size_t i = 0; i < finish.elements.size(); ++i) {
-      const FinishSpec::Element& element = finish.elements[i];
-      const std::int64_t lane =
-          element.per_lane ? static_cast<std::int64_t>(size_of(element.dtype)) : 0;
-      advance(kElements[i], spec_.along_lanes ? lanes * lane : spec_.rows * element.row);
-    }
+    pointers_.move(spec_.along_lanes ? place(0, lanes) : place(spec_.rows, 0));
   }
 
   const ProductSpec& spec_;
   VectorCode code_;
+  ChainPointers pointers_;
   Storage storage_;
   TileFinisher finisher_;
   std::vector<int> sums_, vectors_, scalars_;

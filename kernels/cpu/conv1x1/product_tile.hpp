@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cpu/emit/tile_finisher.hpp"
+#include "kernels/cpu/chain_frame.hpp"
+#include "kernels/cpu/emit/finish_spec.hpp"
 
 namespace fuseplan::cpu {
 
@@ -34,15 +35,9 @@ struct ProductSpec {
 struct ProductCall {
   const float* vectors = nullptr;
   const float* scalars = nullptr;
-  void* output = nullptr;
-  const void* const* elements = nullptr;
-  const float* uniforms = nullptr;
-  const float* channels = nullptr;
-  std::int64_t tiles = 0;  ///< at least 1
+  const RowsCall* chain = nullptr;  ///< at the first tile's first sum
+  std::int64_t tiles = 0;           ///< at least 1
 };
-
-/// Element operands whose addresses the kernel has registers for.
-inline constexpr std::size_t kProductElements = 4;
 
 /// Sums, vectors and a scalar fit the registers of AVX-512.
 bool product_fits(int rows, int vectors);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/emit/expr_code.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -137,30 +139,16 @@ void cut_blocks(DirectPlan& plan) {
   }
 }
 
-// Whole vectors only, and pixels that instructions can reach from the tile's first.
+// Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.
 bool takes_registers(const DirectPlan& plan) {
-  constexpr std::int64_t kReach = 1 << 30;
-  const auto near = [&](const View& view) {
-    return view.stride[4] * plan.config.pixels * kFloat < kReach;
-  };
-  const auto& elements = plan.shape.elements;
-  return finishes_in_registers(plan.rows) && plan.shape.conv.group_outputs % plan.lanes() == 0 &&
-         near(plan.shape.conv.output) &&
-         std::ranges::all_of(elements, [&](const auto& element) { return near(element.view); });
+  constexpr int kLongChain = 12;
+  return plan.isa == Isa::avx512 && plan.shape.lanes_are_channels &&
+         plan.shape.conv.group_outputs % plan.lanes() == 0 &&
+         work_of(plan.finish.body) <= kLongChain &&
+         plan.finish.reaches({plan.tile_lanes, 0, plan.config.pixels});
 }
 
 }  // namespace
-
-std::optional<TileFinish> tile_finish(const DirectPlan& plan) {
-  if (!plan.in_registers) return std::nullopt;
-  const auto step = [](const View& view, DType dtype) {
-    return view.stride[4] * static_cast<std::int64_t>(size_of(dtype));
-  };
-  TileFinish finish{plan.rows, step(plan.shape.conv.output, plan.shape.output), {}};
-  for (const ElementView& element : plan.shape.elements)
-    finish.element_steps.push_back(step(element.view, element.dtype));
-  return finish;
-}
 
 std::vector<TileSpec> DirectPlan::specs() const {
   std::vector<TileSpec> all;
@@ -214,7 +202,8 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
                   .plane = plan.steps.tap[0],
                   .channel = plan.steps.channel};
   plan.rows = rows_spec(plan.shape.tensors(), chain, plan.isa);
-  plan.rows.bf16 = target.extensions.bf16;
+  plan.finish = finish_spec(plan.shape.tensors(), chain);
+  plan.rows.bf16 = plan.finish.bf16 = target.extensions.bf16;
   plan.in_registers = takes_registers(plan);
   return plan;
 }

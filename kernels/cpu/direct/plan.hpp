@@ -2,12 +2,10 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/cpu/direct/config.hpp"
-#include "kernels/cpu/direct/tile_finish.hpp"
 #include "kernels/cpu/direct/tiling.hpp"
 
 namespace fuseplan::cpu {
@@ -57,8 +55,9 @@ struct DirectPlan {
   std::size_t block_strips = 0;    ///< strips of each of them
   std::int64_t block_columns = 0;  ///< widest sum of them
   Tiling tiling;
-  RowsSpec rows;              ///< how the chain is applied
-  bool in_registers = false;  ///< by the tile kernels themselves, see TileFinish
+  RowsSpec rows;              ///< how the chain is applied to sums in memory
+  FinishSpec finish;          ///< and to those in registers
+  bool in_registers = false;  ///< by the tile kernels themselves
 
   int lanes() const { return lanes_of(isa); }
   /// Kernels: the tiling's variants with full vectors, then, if they differ, with the tail's.
@@ -69,9 +68,6 @@ struct DirectPlan {
   /// the last gives the group's size.
   std::int64_t weight_offset(std::int64_t channel_tile) const;
 };
-
-/// What the tile kernels need to know to apply the chain; nothing if they do not.
-std::optional<TileFinish> tile_finish(const DirectPlan& plan);
 
 DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const Target& target,
                        const DirectConfig& config);

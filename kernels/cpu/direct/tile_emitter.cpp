@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "base/status.hpp"
-#include "kernels/cpu/direct/tile_finish.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -15,7 +15,7 @@ using namespace Xbyak::util;
 /// System V: rdi holds the call. The loops, outermost first: planes, rows, channels, taps.
 class TileCode {
  public:
-  TileCode(const TileSpec& spec, const TileFinish* finish)
+  TileCode(const TileSpec& spec, const FinishSpec* finish)
       : spec_(spec), finish_(finish), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
@@ -28,7 +28,7 @@ class TileCode {
       code_.mov(rdx, field(offsetof(TileCall, finish)));
       code_.test(rdx, rdx);
       code_.jz(sums);
-      SumsFinisher(code_, *finish_, rdx, rsi).emit(spec_.pixels, spec_.vectors);
+      finish(rdx);
       code_.leave();
       code_.L(sums);
     }
@@ -45,6 +45,19 @@ class TileCode {
  private:
   /// How a channel's pixel gets into the lanes of a register.
   enum class Load { whole, single };
+
+  void finish(const Xbyak::Reg64& call) {
+    const Xbyak::Reg64 pointers[] = {rcx, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
+    ChainPointers at(code_, *finish_, pointers);
+    at.read(call);
+    Storage storage(code_, {rax, rax, rax}, finish_->bf16);
+    for (int i = 0; i < sums(); ++i) code_.vectors().take();
+    std::vector<TileSum> tile;
+    for (int vector = 0; vector < spec_.vectors; ++vector)
+      for (int pixel = 0; pixel < spec_.pixels; ++pixel)
+        tile.push_back({sum(pixel, vector).getIdx(), {vector * code_.lanes(), 0, pixel}});
+    TileFinisher(code_, *finish_, at, storage).finish(tile);
+  }
 
   int sums() const { return spec_.pixels * spec_.vectors; }
   Vec sum(int pixel, int vector) const { return code_.vec(pixel * spec_.vectors + vector); }
@@ -84,10 +97,10 @@ class TileCode {
     code_.jz(none);
     code_.mov(rdx, ptr[rdx + static_cast<int>(offsetof(RowsCall, output))]);
     const int bytes =
-        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->rows.output));
+        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->output.dtype));
     for (int pixel = 0; pixel < spec_.pixels; ++pixel)
       for (int byte = 0; byte < bytes; byte += kCacheLine)
-        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->output_step) + byte]);
+        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->output.column) + byte]);
     code_.L(none);
   }
 
@@ -225,7 +238,7 @@ class TileCode {
   }
 
   const TileSpec& spec_;
-  const TileFinish* finish_;
+  const FinishSpec* finish_;
   VectorCode code_;
   Xbyak::Opmask even_halves_{2};
 };
@@ -246,7 +259,7 @@ std::int64_t tile_products(const TileSpec& spec) {
   return products * spec.vectors;
 }
 
-std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {
+std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish) {
   require(spec.isa != Isa::portable && tile_fits(spec.isa, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
           spec.pixels, spec.vectors);

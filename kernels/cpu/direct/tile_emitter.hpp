@@ -11,7 +11,7 @@
 
 namespace fuseplan::cpu {
 
-struct TileFinish;
+struct FinishSpec;
 
 /// Steps, in bytes, through the input of a tile kernel.
 struct TileSteps {
@@ -50,7 +50,7 @@ struct TileCall {
   const float* input = nullptr;    ///< first valid plane and row, first channel, column 0
   const float* weights = nullptr;  ///< [plane][row][channel][tap][output channel], first valid row
   float* result = nullptr;
-  const RowsCall* finish = nullptr;   ///< apply the chain (TileFinish) instead of storing sums
+  const RowsCall* finish = nullptr;   ///< apply the chain instead of storing sums
   std::int64_t planes = 0, rows = 0;  ///< of the filter inside the image; both 0 if either is
   std::int64_t channels = 0;          ///< or pairs of them; at least 1 unless `single`
   std::int64_t single = 0;            ///< 1: behind the pairs there is one more channel
@@ -68,6 +68,6 @@ bool tile_fits(Isa isa, int pixels, int vectors);
 std::int64_t tile_products(const TileSpec& spec);
 
 /// `finish`: how calls with TileCall::finish end; nullptr if there are none.
-std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish = nullptr);
+std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish = nullptr);
 
 }  // namespace fuseplan::cpu

@@ -2,6 +2,7 @@
 #include "kernels/cpu/emit/expr_code.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "kernels/cpu/emit/expr_values.hpp"
 #include "kernels/cpu/emit/math.hpp"
@@ -132,6 +133,10 @@ constexpr Emitter kEmitters[] = {
 };
 
 }  // namespace
+
+bool same_leaf(const Node& a, const Node& b) {
+  return a == b && std::signbit(a.value) == std::signbit(b.value);
+}
 
 int work_of(const Expr& expr) {
   int work = 0;

@@ -21,6 +21,9 @@ class LeafSource {
   virtual void load(const Vec& d, const Node& leaf) = 0;
 };
 
+/// Unlike ==, tells -0 from 0.
+bool same_leaf(const Node& a, const Node& b);
+
 /// Registers that have to be free in the pool for any expression to be emitted.
 inline constexpr int kExprRegisters = 10;
 

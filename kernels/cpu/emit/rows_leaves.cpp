@@ -2,7 +2,6 @@
 #include "kernels/cpu/emit/rows_leaves.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "kernels/cpu/chain_frame.hpp"
@@ -14,11 +13,6 @@ namespace {
 using namespace Xbyak::util;
 
 const Xbyak::Reg64 kPointers[] = {r8, r9, r10, r11, rbx, r12, r13, r14, r15};
-
-/// Unlike ==, tells -0 from 0.
-bool same_leaf(const Node& a, const Node& b) {
-  return a == b && std::signbit(a.value) == std::signbit(b.value);
-}
 
 int field(std::size_t offset) { return static_cast<int>(offset); }
 

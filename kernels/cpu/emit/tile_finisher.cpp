@@ -6,86 +6,108 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr int kMostWork = 16;
+// More sums than that are worth moving one to the stack for a value that all of them read.
+constexpr std::size_t kManySums = 8;
+constexpr std::size_t kMostKept = 8;
 
 }  // namespace
 
-bool finishes_in_registers(const Expr& body) { return work_of(body) <= kMostWork; }
-
-// Channel values first: they change with the outer of the two loops in finish(), scalars never.
-std::vector<Node> TileFinisher::keepable() const {
+// The most wanted first: without a register each sum reads channel values from memory, and
+// constants only where they stand first in an instruction.
+std::vector<Node> TileFinisher::keepable(const Expr& body) {
   std::vector<Node> leaves;
-  for (const Leaf kind : {Leaf::channel, Leaf::scalar})
-    for (Ref i = 0; i < spec_.body.graph.size(); ++i) {
-      const Node& node = spec_.body.graph[i];
-      if (node.leaf == kind && std::ranges::find(leaves, node) == leaves.end())
+  for (const Leaf kind : {Leaf::channel, Leaf::scalar, Leaf::constant})
+    for (Ref i = 0; i < body.graph.size(); ++i) {
+      const Node& node = body.graph[i];
+      if (node.leaf == kind && leaves.size() < kMostKept &&
+          std::ranges::none_of(leaves, [&](const Node& leaf) { return same_leaf(leaf, node); }))
         leaves.push_back(node);
     }
   return leaves;
 }
 
-/// What the body takes, registers for `kept` leaves included. Shows when it is emitted for nothing.
-TileFinisher::Need TileFinisher::need(std::span<const Node> kept) const {
-  VectorCode code(Isa::avx512);
-  Storage storage(code, {code.rdx, code.rax, code.rcx});
-  TileFinisher trial(code, spec_, pointers_, storage);
+/// What the body takes, registers for the first `kept` keepable leaves included. Shows when it is
+/// emitted for nothing.
+TileFinisher::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_t kept,
+                                      bool partial) {
+  const Xbyak::Reg64 any[] = {Xbyak::util::r8};
+  VectorCode code(isa);
+  ChainPointers pointers(code, spec, any);
+  Storage storage(code, {code.rdx, code.rax, code.rcx}, spec.bf16);
+  TileFinisher trial(code, spec, pointers, storage);
   const std::size_t before = code.vectors().free() - 1;
-  trial.sums_.emplace_back(code.vec(code.vectors().take()));
-  for (const Node& leaf : kept) trial.kept_.push_back({leaf, code.vectors().take()});
-  trial.rows_ = trial.vectors_ = 1;
-  trial.finish_one(0, 0);
-  if (partial_tile_) {
-    trial.sums_[0] = code.vec(code.vectors().take());
-    trial.partial_tile_ = true;
-    trial.finish_one(0, 0);
+  if (partial) storage.begin_partial(code.rcx);
+  trial.sums_.push_back({code.vectors().take(), {}, false});
+  const std::vector<Node> leaves = keepable(spec.body);
+  for (std::size_t i = 0; i < kept; ++i) trial.kept_.push_back({leaves[i], code.vectors().take()});
+  trial.finish_one(0);
+  if (partial) {
+    trial.sums_[0] = {code.vectors().take(), {}, true};
+    trial.finish_one(0);
   }
   return {before - code.vectors().lowest(), code.used_constants()};
 }
 
-void TileFinisher::spill() {
-  const std::size_t least = std::min<std::size_t>(need({}).registers, kExprRegisters);
-  for (auto sum = sums_.rbegin(); code_.vectors().free() < least; ++sum) {
-    const Xbyak::Address slot = code_.slot(code_.take_slot());
-    code_.vmovups(slot, sum->reg());
-    code_.vectors().give(sum->reg().getIdx());
-    *sum = Source(slot);
+std::size_t TileFinisher::registers(Isa isa, const FinishSpec& spec) {
+  const std::size_t kept = keepable(spec.body).size();
+  return need(isa, spec, kept, true).registers - kept;
+}
+
+const TileFinisher::Need& TileFinisher::need(std::size_t kept, bool partial) {
+  const auto [known, is_new] = needs_.try_emplace({kept, partial});
+  const Isa isa = code_.is_avx512() ? Isa::avx512 : Isa::avx2;
+  if (is_new) known->second = need(isa, spec_, kept, partial);
+  return known->second;
+}
+
+/// Sums that are in the way wait on the stack; they are finished last.
+void TileFinisher::spill(std::size_t wanted) {
+  while (code_.vectors().free() < wanted && slots_.size() + 1 < sums_.size()) {
+    const int reg = sums_[sums_.size() - 1 - slots_.size()].reg;
+    slots_.push_back(code_.take_slot());
+    code_.vmovups(code_.slot(slots_.back()), code_.vec(reg));
+    code_.vectors().give(reg);
   }
 }
 
-void TileFinisher::plan() {
-  spill();
-  std::vector<Node> leaves;
-  Need known = need(leaves);
-  for (const Node& leaf : keepable()) {
-    leaves.push_back(leaf);
-    const Need more = need(leaves);
-    if (more.registers > code_.vectors().free()) {
-      leaves.pop_back();
-      break;
-    }
-    known = more;
-  }
-  const std::size_t least = known.registers - leaves.size();
+void TileFinisher::plan(bool partial) {
+  const std::size_t movable = sums_.size() > kManySums ? sums_.size() - kManySums : 0;
+  std::vector<Node> leaves = keepable(spec_.body);
+  const auto fits = [&] {
+    const bool worth_moving = leaves.back().leaf != Leaf::constant;
+    return need(leaves.size(), partial).registers <=
+           code_.vectors().free() + (worth_moving ? movable : 0);
+  };
+  while (!leaves.empty() && !fits()) leaves.pop_back();
+  const Need& known = need(leaves.size(), partial);
+  const std::size_t least = std::min<std::size_t>(known.registers - leaves.size(), kExprRegisters);
+  spill(least + leaves.size());
   for (const Node& leaf : leaves) kept_.push_back({leaf, code_.vectors().take()});
   for (const std::uint32_t constant : known.constants)
     if (code_.vectors().free() > least) code_.hoist(constant);
 }
 
-void TileFinisher::finish(std::span<const int> sums, int rows, int vectors, bool partial) {
-  rows_ = rows;
-  vectors_ = vectors;
-  partial_tile_ = partial;
-  for (const int sum : sums) sums_.emplace_back(code_.vec(sum));
-  plan();
+void TileFinisher::finish(std::span<const TileSum> sums) {
+  const RegisterPool before = code_.vectors();
+  sums_.assign(sums.begin(), sums.end());
+  plan(std::ranges::any_of(sums, &TileSum::partial));
   load_kept(Leaf::scalar);
-  const bool by_vector = spec_.lanes_are_channels;
-  for (int outer = 0; outer < (by_vector ? vectors : rows); ++outer) {
-    row_ = vector_ = outer;
-    load_kept(Leaf::channel);
-    for (int inner = 0; inner < (by_vector ? rows : vectors); ++inner)
-      finish_one(by_vector ? inner : outer, by_vector ? outer : inner);
+  load_kept(Leaf::constant);
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    place_ = sums_[i].place;
+    partial_ = sums_[i].partial;
+    if (starts_channels(i)) load_kept(Leaf::channel);
+    finish_one(i);
   }
-  for (const Kept& kept : kept_) code_.vectors().give(kept.reg);
+  for (const int slot : slots_) code_.give_slot(slot);
+  slots_.clear();
+  kept_.clear();
+  code_.drop_hoisted();
+  code_.vectors() = before;
+}
+
+bool TileFinisher::starts_channels(std::size_t index) const {
+  return index == 0 || sums_[index].place.channel != sums_[index - 1].place.channel;
 }
 
 void TileFinisher::load_kept(Leaf leaf) {
@@ -93,64 +115,64 @@ void TileFinisher::load_kept(Leaf leaf) {
     if (kept.leaf.leaf == leaf) load(code_.vec(kept.reg), kept.leaf);
 }
 
-void TileFinisher::finish_one(int row, int vector) {
-  row_ = row;
-  vector_ = vector;
-  partial_ = partial_tile_ && vector == vectors_ - 1;
+void TileFinisher::finish_one(std::size_t index) {
+  const TileSum& sum = sums_[index];
+  const std::size_t in_registers = sums_.size() - slots_.size();
+  const bool waits = index >= in_registers;
+  place_ = sum.place;
+  partial_ = sum.partial;
+  sum_ = waits ? Source(code_.slot(slots_[sums_.size() - 1 - index])) : Source(code_.vec(sum.reg));
+  std::optional<Temp> converted;
+  if (spec_.integers) {
+    if (waits) converted.emplace(code_);
+    const Vec to = waits ? Vec(*converted) : code_.vec(sum.reg);
+    code_.vcvtdq2ps(to, sum_);
+    sum_ = Source(to);
+  }
   emit_expr(code_, spec_.body, *this, [&](std::size_t, const Vec& value) {
-    const Xbyak::Address to = at(pointers_.output, spec_.output_row, spec_.output);
-    partial_ ? storage_.store_partial(to, value, spec_.output)
-             : storage_.store(to, value, spec_.output);
+    const Xbyak::Address to = pointers_.output(place_);
+    partial_ ? storage_.store_partial(to, value, spec_.output.dtype)
+             : storage_.store(to, value, spec_.output.dtype);
   });
-  if (sum().is_reg()) code_.vectors().give(sum().reg().getIdx());
-}
-
-const Source& TileFinisher::sum() const {
-  return sums_[static_cast<std::size_t>(row_ * vectors_ + vector_)];
-}
-
-/// The current vector of a tensor that lies there by rows.
-Xbyak::Address TileFinisher::at(const Xbyak::Reg64& base, std::int64_t row, DType dtype) const {
-  const auto vector = static_cast<int>(size_of(dtype)) * code_.lanes();
-  return code_.ptr[base + (static_cast<int>(row * row_) + vector * vector_)];
-}
-
-Xbyak::Address TileFinisher::channel(int root) const {
-  const int lane = spec_.lanes_are_channels ? code_.bytes() * vector_ : 4 * row_;
-  return code_.ptr[pointers_.channels + (static_cast<int>(spec_.channel_root * root) + lane)];
+  if (!waits) code_.vectors().give(sum.reg);
 }
 
 std::optional<Source> TileFinisher::find(const Node& leaf) {
-  if (leaf.leaf == Leaf::input) return sum();
+  if (leaf.leaf == Leaf::input) return sum_;
   for (const Kept& kept : kept_)
-    if (kept.leaf == leaf) return Source(code_.vec(kept.reg));
-  if (leaf.leaf == Leaf::channel && spec_.lanes_are_channels) return Source(channel(leaf.index));
+    if (same_leaf(kept.leaf, leaf)) return Source(code_.vec(kept.reg));
   if (partial_) return std::nullopt;
-  if (leaf.leaf == Leaf::previous && spec_.output == DType::f32)
-    return Source(at(pointers_.output, spec_.output_row, spec_.output));
+  if (leaf.leaf == Leaf::channel && spec_.lanes_are_channels)
+    return Source(pointers_.channel(leaf.index, place_));
+  if (leaf.leaf == Leaf::previous && spec_.output.dtype == DType::f32)
+    return Source(pointers_.output(place_));
   if (leaf.leaf != Leaf::element) return std::nullopt;
-  const auto number = static_cast<std::size_t>(leaf.index);
-  const FinishSpec::Element& element = spec_.elements[number];
-  if (element.dtype != DType::f32 || !element.per_lane) return std::nullopt;
-  return Source(at(pointers_.elements[number], element.row, element.dtype));
+  const FinishTensor& element = spec_.elements[static_cast<std::size_t>(leaf.index)];
+  if (element.dtype != DType::f32 || !element.per_lane || !pointers_.is_at_hand(leaf.index))
+    return std::nullopt;
+  return Source(pointers_.element(leaf.index, place_));
 }
 
 void TileFinisher::load(const Vec& d, const Node& leaf) {
-  if (leaf.leaf == Leaf::scalar)
-    return code_.vbroadcastss(d, code_.ptr[pointers_.uniforms + 4 * leaf.index]);
-  if (leaf.leaf == Leaf::channel)
-    return spec_.lanes_are_channels ? code_.vmovups(d, channel(leaf.index))
-                                    : code_.vbroadcastss(d, channel(leaf.index));
-  if (leaf.leaf == Leaf::previous)
-    return load_lanes(d, at(pointers_.output, spec_.output_row, spec_.output), spec_.output);
-  const auto number = static_cast<std::size_t>(leaf.index);
-  const FinishSpec::Element& element = spec_.elements[number];
-  const Xbyak::Reg64& base = pointers_.elements[number];
-  if (element.per_lane) return load_lanes(d, at(base, element.row, element.dtype), element.dtype);
-  const auto row = static_cast<int>(element.row * row_);
-  storage_.broadcast(d,
-                     element.dtype == DType::f32 ? code_.ptr[base + row] : code_.word[base + row],
-                     element.dtype);
+  switch (leaf.leaf) {
+    case Leaf::constant:
+      return code_.load(d, static_cast<float>(leaf.value));
+    case Leaf::scalar:
+      return code_.vbroadcastss(d, pointers_.uniform(leaf.index));
+    case Leaf::channel: {
+      const Xbyak::Address from = pointers_.channel(leaf.index, place_);
+      if (!spec_.lanes_are_channels) return code_.vbroadcastss(d, from);
+      return load_lanes(d, from, DType::f32);
+    }
+    case Leaf::previous:
+      return load_lanes(d, pointers_.output(place_), spec_.output.dtype);
+    default: {
+      const FinishTensor& element = spec_.elements[static_cast<std::size_t>(leaf.index)];
+      const Xbyak::Address from = pointers_.element(leaf.index, place_);
+      element.per_lane ? load_lanes(d, from, element.dtype)
+                       : storage_.broadcast(d, from, element.dtype);
+    }
+  }
 }
 
 void TileFinisher::load_lanes(const Vec& d, const Xbyak::Address& from, DType dtype) {

@@ -1,51 +1,38 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "base/dtype.hpp"
+#include "kernels/cpu/emit/chain_pointers.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 #include "kernels/cpu/emit/storage.hpp"
 
 namespace fuseplan::cpu {
 
-/// How a tile of sums becomes output: rows of lanes, as for a rows kernel, but the sums are in
-/// registers and all steps are known when the code is made. Steps in bytes.
-struct FinishSpec {
-  Expr body;  ///< SplitChain::body
-  DType output = DType::f32;
-  std::int64_t output_row = 0;  ///< from row to row
-  bool lanes_are_channels = false;
-  std::int64_t channel_root = 0;  ///< from one root's channel values to the next root's
-  struct Element {
-    DType dtype{};
-    bool per_lane = true;  ///< contiguous along lanes; otherwise one value per row
-    std::int64_t row = 0;  ///< from row to row
-  };
-  std::vector<Element> elements;  ///< by SplitChain::elements index
+/// A vector of sums in a register of the pool.
+struct TileSum {
+  int reg = 0;
+  TilePlace place;
+  bool partial = false;  ///< only its first lanes exist, as begun in the storage
 };
 
-/// Registers with the addresses of the tile's first row and lane.
-struct FinishPointers {
-  Xbyak::Reg64 output, channels, uniforms;
-  std::span<const Xbyak::Reg64> elements;
-};
-
-/// Whether a chain is short enough to be unrolled over all vectors of a tile.
-bool finishes_in_registers(const Expr& body);
-
-/// Applies a chain to a tile of sums where they were summed, and stores it. Registers that the sums
-/// leave over hold what changes least; if the chain needs more, some sums wait on the stack.
+/// Applies a chain to a tile of sums where they were summed, and stores it: once for every sum, so
+/// for short chains. Registers that the sums leave over hold what the chain reads often; if it
+/// needs more, some sums wait on the stack.
 class TileFinisher : LeafSource {
  public:
-  TileFinisher(VectorCode& code, const FinishSpec& spec, const FinishPointers& pointers,
-               Storage& storage)
+  TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage)
       : code_(code), spec_(spec), pointers_(pointers), storage_(storage) {}
 
-  /// `sums`: registers of the pool, [row][vector]; they are given back. With `partial` the last
-  /// vector of each row is one, as begun in the storage.
-  void finish(std::span<const int> sums, int rows, int vectors, bool partial);
+  /// In this order: those that share channels next to one another. Afterwards the pool is as it was
+  /// and the sums are gone.
+  void finish(std::span<const TileSum> sums);
+
+  /// Registers that the chain takes besides a sum and what it reads at every sum alike.
+  static std::size_t registers(Isa isa, const FinishSpec& spec);
 
   std::optional<Source> find(const Node& leaf) override;
   void load(const Vec& d, const Node& leaf) override;
@@ -59,26 +46,26 @@ class TileFinisher : LeafSource {
     std::size_t registers;
     std::vector<std::uint32_t> constants;
   };
-  std::vector<Node> keepable() const;
-  Need need(std::span<const Node> kept) const;
-  void spill();
-  void plan();
+  static std::vector<Node> keepable(const Expr& body);
+  static Need need(Isa isa, const FinishSpec& spec, std::size_t kept, bool partial);
+  const Need& need(std::size_t kept, bool partial);
+  void spill(std::size_t wanted);
+  void plan(bool partial);
   void load_kept(Leaf leaf);
-  void finish_one(int row, int vector);
-  const Source& sum() const;
-  Xbyak::Address at(const Xbyak::Reg64& base, std::int64_t row, DType dtype) const;
-  Xbyak::Address channel(int root) const;
+  void finish_one(std::size_t index);
+  bool starts_channels(std::size_t index) const;
   void load_lanes(const Vec& d, const Xbyak::Address& from, DType dtype);
 
   VectorCode& code_;
   const FinishSpec& spec_;
-  FinishPointers pointers_;
+  ChainPointers& pointers_;
   Storage& storage_;
-  std::vector<Source> sums_;  ///< in registers, or spilled
+  std::vector<TileSum> sums_;
+  std::vector<int> slots_;  ///< of the sums that wait on the stack, which are the last
   std::vector<Kept> kept_;
-  int rows_ = 0, vectors_ = 0;
-  bool partial_tile_ = false;
-  int row_ = 0, vector_ = 0;  ///< being computed
+  std::map<std::pair<std::size_t, bool>, Need> needs_;
+  Source sum_{Vec(0)};  ///< being finished
+  TilePlace place_;
   bool partial_ = false;
 };
 

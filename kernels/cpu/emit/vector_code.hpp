@@ -85,6 +85,8 @@ class VectorCode : public Xbyak::CodeGenerator {
   std::vector<std::uint32_t> used_constants() const;
   /// Loads a constant into a register of its own, which serves it from here on.
   void hoist(std::uint32_t value);
+  /// Constants come from memory again. Their registers are for the caller to give back.
+  void drop_hoisted() { hoisted_.clear(); }
   void load(const Vec& d, float value);
   void load_bits(const Vec& d, std::uint32_t value);
   void load64(const Vec& d, double value);

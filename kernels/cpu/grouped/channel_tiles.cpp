@@ -30,7 +30,6 @@ class ChannelTiles final : public TileKernel {
 
  private:
   int most_sums() const override { return budget_.sums; }
-  int temporaries() const override { return budget_.temporaries(); }
   int sums_of(const RowTile& tile) const override { return rows_ * tile.columns; }
   std::int64_t input_step() const override { return 0; }
 
@@ -97,19 +96,21 @@ class ChannelTiles final : public TileKernel {
     turn_ = 1 - turn_;
     const auto from = ptr[input() + static_cast<int>(offset_of(row, column))];
     if (plan_.permuted) {
-      chain_.storage().load(pixel() | kWanted | c.T_z, from, plan_.input);
+      storage_.load(pixel() | kWanted | c.T_z, from, plan_.input);
       c.vpermps(Xbyak::Zmm(pixel().getIdx()), Xbyak::Zmm(permutation().getIdx()), pixel());
     } else if (partial_) {
-      chain_.storage().load_partial(pixel(), from, plan_.input);
+      storage_.load_partial(pixel(), from, plan_.input);
     } else {
-      chain_.storage().load(pixel(), from, plan_.input);
+      storage_.load(pixel(), from, plan_.input);
     }
   }
 
   void finish_tile(const RowTile& tile) override {
+    std::vector<TileSum> sums;
     for (int row = 0; row < rows_; ++row)
       for (int column = 0; column < tile.columns; ++column)
-        chain_.finish(sum(row * tile.columns + column), {0, row, column}, partial_);
+        sums.push_back({row * tile.columns + column, {0, row, column}, partial_});
+    finisher_.finish(sums);
   }
 
   std::int64_t offset_of(std::int64_t row, std::int64_t column) const {

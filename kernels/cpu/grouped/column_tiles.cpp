@@ -56,7 +56,6 @@ class ColumnTiles final : public TileKernel {
 
  private:
   int most_sums() const override { return budget_.sums + budget_.indices; }
-  int temporaries() const override { return budget_.temporaries(); }
   int sums_of(const RowTile& tile) const override { return plan_.step * rows_ * vectors_of(tile); }
   std::int64_t input_step() const override { return plan_.input_bytes(1); }
   int vectors_of(const RowTile& tile) const {
@@ -68,7 +67,7 @@ class ColumnTiles final : public TileKernel {
     std::map<std::uint32_t, std::int64_t> uses = mask_uses();
     uses.erase(0);
     uses.erase(kAllLanes);
-    for (int k = kFirstKept; k <= 7 && !uses.empty() && !needs_masks(plan_.body); ++k) {
+    for (int k = kFirstKept; k <= 7 && !uses.empty() && !needs_masks(plan_.finish.body); ++k) {
       const auto most = std::ranges::max_element(
           uses, [](const auto& a, const auto& b) { return a.second < b.second; });
       masks_.emplace(most->first, k);
@@ -211,8 +210,8 @@ class ColumnTiles final : public TileKernel {
     VectorCode& c = code_;
     if (mask == 0) return c.vxorps(d, d, d);
     const Xbyak::Address from = at(row, column);
-    if (mask == kAllLanes) return chain_.storage().load(d, from, plan_.input);
-    chain_.storage().load(d | opmask(mask) | c.T_z, from, plan_.input);
+    if (mask == kAllLanes) return storage_.load(d, from, plan_.input);
+    storage_.load(d | opmask(mask) | c.T_z, from, plan_.input);
   }
 
   struct Weight {
@@ -237,14 +236,17 @@ class ColumnTiles final : public TileKernel {
     VectorCode& c = code_;
     const int vectors = vectors_of(tile), last = tile.columns % plan_.lanes();
     if (last != 0) {
-      c.mov(TileChain::count(), last);
-      chain_.storage().begin_partial(TileChain::count());
+      c.mov(count(), last);
+      storage_.begin_partial(count());
     }
+    std::vector<TileSum> sums;
     for (int k = 0; k < plan_.step; ++k)
       for (int row = 0; row < rows_; ++row)
         for (int v = 0; v < vectors; ++v)
-          chain_.finish(sum_at(tile, k, row, v), {k, row, v * plan_.lanes()},
-                        last != 0 && v + 1 == vectors);
+          sums.push_back({sum_at(tile, k, row, v).getIdx(),
+                          {k, row, v * plan_.lanes()},
+                          last != 0 && v + 1 == vectors});
+    finisher_.finish(sums);
   }
 
   Vec sum_at(const RowTile& tile, int output, int row, int v) const {

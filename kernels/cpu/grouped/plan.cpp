@@ -72,6 +72,7 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, Isa 
   if (isa == Isa::portable) return;
   lanes_are_channels = channels_fit(*this);
   fits = lanes_are_channels || columns_fit(*this);
+  finish = finish_spec(tensors(), chain);
   plan_blocks();
 }
 

@@ -22,6 +22,7 @@ struct GroupedShape {
   std::vector<ElementView> elements;
   bool fits = false;  ///< one of the axes below can be lanes
   bool lanes_are_channels = false;
+  FinishSpec finish;
 
   // Outputs are computed in blocks of `step` channels of whole groups, or of one group: a vector of
   // them, or a few that share the input vectors if columns are lanes.
@@ -63,10 +64,9 @@ struct GroupedShape {
 std::optional<std::string> refusal_of(const GroupedShape& shape);
 
 struct GroupedPlan : GroupedShape {
-  GroupedPlan(const GroupedShape& shape, const Expr& body, const GroupedConfig& config)
-      : GroupedShape(shape), body(body), config(config) {}
+  GroupedPlan(const GroupedShape& shape, const GroupedConfig& config)
+      : GroupedShape(shape), config(config) {}
 
-  Expr body;  ///< SplitChain::body
   GroupedConfig config;
 
   int tile_columns() const { return config.columns * (lanes_are_channels ? 1 : lanes()); }

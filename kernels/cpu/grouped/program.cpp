@@ -62,7 +62,7 @@ class GroupedProgram final : public Program {
         GroupedCall call;
         const Index index = place(division, unit, call);
         point(arguments, index, call);
-        point(chain.at(index), call);
+        call.chain = &chain.at(index);
         kernel_(&call);
       }
     });
@@ -107,14 +107,6 @@ class GroupedProgram final : public Program {
                  g.pad_lo[2] * plan_.input_bytes(4);
     call.weights = static_cast<const std::byte*>(arguments.weights) +
                    index[1] / plan_.step * plan_.block_bytes();
-  }
-
-  static void point(const RowsCall& chain, GroupedCall& call) {
-    call.output = chain.output;
-    call.elements = chain.elements;
-    call.uniforms = chain.uniforms;
-    call.channels = chain.channels;
-    call.channel_stride_bytes = chain.channel_stride_bytes;
   }
 
   const GroupedPlan plan_;

@@ -42,15 +42,15 @@ std::optional<std::string> grouped_refusal(const Problem& problem, const SplitCh
 
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
                                            Isa isa) {
-  return grouped_tuning_space(GroupedShape(problem, chain, isa), chain.body);
+  return grouped_tuning_space(GroupedShape(problem, chain, isa));
 }
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
                                              Isa isa, const GroupedConfig& config) {
   const GroupedShape shape(problem, chain, isa);
-  require(grouped_tile_fits(shape, chain.body, config), Status::BadParm,
+  require(grouped_tile_fits(shape, config), Status::BadParm,
           "a grouped tile of {} does not fit the registers of {}", to_text(config), name_of(isa));
-  return std::make_shared<GroupedRecipe>(GroupedPlan(shape, chain.body, config), chain);
+  return std::make_shared<GroupedRecipe>(GroupedPlan(shape, config), chain);
 }
 
 }  // namespace fuseplan::cpu

@@ -10,21 +10,25 @@ namespace {
 using namespace Xbyak::util;
 
 const Xbyak::Reg64 kCall = rdi, kRow = r10, kPlanes = r11, kRepeat = rbx;
+const Xbyak::Reg64 kPointers[] = {r12, r13, r14};
 
 int field(std::size_t offset) { return static_cast<int>(offset); }
 
 }  // namespace
 
 TileKernel::TileKernel(const GroupedPlan& plan)
-    : plan_(plan), g_(plan_.g), code_(plan.isa), chain_(code_, plan_) {}
+    : plan_(plan),
+      g_(plan_.g),
+      code_(plan.isa),
+      pointers_(code_, plan_.finish, kPointers),
+      storage_(code_, {rdx, rax, rcx}),
+      finisher_(code_, plan_.finish, pointers_, storage_) {}
 
 std::vector<std::byte> TileKernel::emit() {
   VectorCode& c = code_;
   c.enter();
   words_ = c.reserve_words(kWords);
-  chain_.reserve();
-  take_registers();
-  chain_.start();
+  for (int i = 0; i < most_sums(); ++i) c.vectors().take();
   for (const auto& [to, from] : {std::pair{kInput, offsetof(GroupedCall, input)},
                                  {kWeights, offsetof(GroupedCall, weights)},
                                  {kLeft, offsetof(GroupedCall, outputs)}}) {
@@ -36,18 +40,9 @@ std::vector<std::byte> TileKernel::emit() {
   if (whole) blocks(false);
   if (plan_.lanes_are_channels && (!whole || g_.output.len[1] % plan_.step != 0)) blocks(true);
   c.leave();
-  chain_.storage().emit_tables();
+  storage_.emit_tables();
   emit_tables();
   return c.finish();
-}
-
-/// Sums, then temporaries, which the chain may use while it runs, then what it keeps ready.
-void TileKernel::take_registers() {
-  RegisterPool& pool = code_.vectors();
-  first_temporary_ = most_sums();
-  for (int i = 0; i < most_sums() + temporaries(); ++i) pool.take();
-  chain_.keep(std::max(0, TileChain::registers(plan_) - temporaries()));
-  for (int i = temporaries() - 1; i >= 0; --i) pool.give(first_temporary_ + i);
 }
 
 void TileKernel::blocks(bool partial) {
@@ -62,12 +57,12 @@ void TileKernel::blocks(bool partial) {
   } else {
     c.test(rcx, rcx);
     c.jz(end);
-    c.mov(TileChain::count(), plan_.step);
-    c.cmp(rcx, TileChain::count());
-    c.cmovb(TileChain::count(), rcx);
-    c.sub(rcx, TileChain::count());
+    c.mov(count(), plan_.step);
+    c.cmp(rcx, count());
+    c.cmovb(count(), rcx);
+    c.sub(rcx, count());
     c.mov(word(kLeft), rcx);
-    chain_.storage().begin_partial(TileChain::count());
+    storage_.begin_partial(count());
   }
   one_block();
   if (!partial) c.sub(word(kLeft), plan_.step);
@@ -82,7 +77,8 @@ void TileKernel::one_block() {
   c.mov(x(), ptr[w()]);
   c.add(x(), word(kInput));
   start_block();
-  chain_.start_block(partial_);
+  c.mov(rcx, ptr[kCall + field(offsetof(GroupedCall, chain))]);
+  pointers_.read(rcx);
   c.mov(kRow, ptr[kCall + field(offsetof(GroupedCall, input_row))]);
   c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, row_tiles))]);
   c.mov(word(kRowTiles), rax);
@@ -100,7 +96,8 @@ void TileKernel::one_block() {
     c.L(end);
   }
   c.add(word(kWeights), static_cast<int>(plan_.block_bytes()));
-  chain_.next_block();
+  c.mov(rcx, ptr[kCall + field(offsetof(GroupedCall, chain))]);
+  pointers_.move_call(rcx, {plan_.step, 0, 0});
 }
 
 void TileKernel::row_sweep(int rows) {
@@ -114,14 +111,14 @@ void TileKernel::row_sweep(int rows) {
     c.L(again);
     one_tile(tile);
     c.add(x(), static_cast<int>(tile.columns * column_bytes));
-    chain_.move(0, tile.columns);
+    pointers_.move({0, 0, tile.columns});
     if (tile.repeat == 1) continue;
     c.dec(kRepeat);
     c.jnz(again);
   }
   const std::int64_t swept = g_.output.len[4], advance = rows * g_.stride[1];
   c.add(x(), static_cast<int>(advance * plan_.input_bytes(3) - swept * column_bytes));
-  chain_.move(rows, -swept);
+  pointers_.move({0, rows, -swept});
   c.add(kRow, static_cast<int>(advance));
 }
 

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "kernels/cpu/depthwise/row_cut.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/grouped/call.hpp"
-#include "kernels/cpu/grouped/tile_chain.hpp"
+#include "kernels/cpu/grouped/plan.hpp"
 
 namespace fuseplan::cpu {
 
@@ -25,11 +26,10 @@ class TileKernel {
     int row, tap_row;
   };
 
-  virtual int most_sums() const = 0;    ///< registers
-  virtual int temporaries() const = 0;  ///< registers that sum_plane() uses besides the sums
-  virtual void start() {}               ///< once per call
-  virtual void start_block() {}         ///< x() and w() at the block
-  virtual void emit_tables() {}         ///< behind the code
+  virtual int most_sums() const = 0;  ///< registers
+  virtual void start() {}             ///< once per call
+  virtual void start_block() {}       ///< x() and w() at the block
+  virtual void emit_tables() {}       ///< behind the code
   virtual int sums_of(const RowTile& tile) const = 0;
   /// Adds one input channel of the group at one depth. input() and w() point at it.
   virtual void sum_plane(const RowTile& tile) = 0;
@@ -52,16 +52,20 @@ class TileKernel {
   }
 
   Vec sum(int index) const { return code_.vec(index); }
-  /// Temporaries lie behind the sums.
-  Vec temporary(int index) const { return code_.vec(first_temporary_ + index); }
+  /// Temporaries lie behind the sums; the chain may use them too.
+  Vec temporary(int index) const { return code_.vec(most_sums() + index); }
   static Xbyak::Reg64 x() { return Xbyak::util::r8; }  ///< input at the tile
   static Xbyak::Reg64 w() { return Xbyak::util::r9; }  ///< weights
   static Xbyak::Reg64 input() { return Xbyak::util::rsi; }
+  /// Counts the lanes of partial vectors.
+  static Xbyak::Reg64 count() { return Xbyak::util::r15; }
 
   const GroupedPlan& plan_;
   const ConvGeometry& g_;
   VectorCode code_;
-  TileChain chain_;
+  ChainPointers pointers_;
+  Storage storage_;
+  TileFinisher finisher_;
   int rows_ = 0;                   ///< of the tile being emitted
   bool partial_ = false;           ///< channels in lanes: fewer than a vector of them
   std::int64_t first_weight_ = 0;  ///< bytes from w() to the plane being summed
@@ -71,14 +75,13 @@ class TileKernel {
   Xbyak::Address word(Word which) { return code_.stack_word(words_ + which); }
   std::vector<Hit> hits_of(std::int64_t row) const;
   void skip_missing_row(std::int64_t row, const Xbyak::Label& skip);
-  void take_registers();
   void blocks(bool partial);
   void one_block();
   void row_sweep(int rows);
   void one_tile(const RowTile& tile);
   void planes(const RowTile& tile);
 
-  int words_ = 0, first_temporary_ = 0;
+  int words_ = 0;
 };
 
 std::vector<std::byte> emit_channel_tiles(const GroupedPlan& plan);

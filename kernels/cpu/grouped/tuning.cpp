@@ -14,6 +14,10 @@ constexpr int kTilesAhead = 2;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+int chain_registers(const GroupedShape& shape) {
+  return static_cast<int>(TileFinisher::registers(shape.isa, shape.finish));
+}
+
 bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain) {
   const int needed = shape.lanes_are_channels ? channel_tile_registers(shape, config, chain)
                                               : column_tile_registers(shape, config, chain);
@@ -77,16 +81,16 @@ bool prefetches(const GroupedShape& shape) {
 
 }  // namespace
 
-bool grouped_tile_fits(const GroupedShape& shape, const Expr& body, const GroupedConfig& config) {
-  return tile_fits(shape, config, TileChain::registers({shape, body, {}}));
+bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config) {
+  return tile_fits(shape, config, chain_registers(shape));
 }
 
-std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const Expr& body) {
+std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
   struct Candidate {
     GroupedConfig config;
     double cost;
   };
-  const int chain_registers = TileChain::registers({shape, body, {}});
+  const int chain = chain_registers(shape);
   const std::int64_t unit = shape.lanes_are_channels ? 1 : shape.lanes();
   const auto most_rows = std::min<std::int64_t>(8, shape.g.output.len[3]);
   const auto most_columns = std::min<std::int64_t>(shape.lanes_are_channels ? 16 : 7,
@@ -95,7 +99,7 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const
   for (int rows = 1; rows <= most_rows; ++rows)
     for (int columns = 1; columns <= most_columns; ++columns) {
       const GroupedConfig config{rows, columns, 0};
-      if (!tile_fits(shape, config, chain_registers)) continue;
+      if (!tile_fits(shape, config, chain)) continue;
       const std::int64_t registers = VectorCode::count(shape.isa) -
                                      rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
       const bool weights_stay =

@@ -8,10 +8,10 @@
 namespace fuseplan::cpu {
 
 /// Whether the tile's sums fit the registers beside what the chain needs.
-bool grouped_tile_fits(const GroupedShape& shape, const Expr& body, const GroupedConfig& config);
+bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config);
 
 /// Tiles whose sums fit the registers beside what the chain needs, best by a model first. Never
 /// empty: one sum always fits.
-std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const Expr& body);
+std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape);
 
 }  // namespace fuseplan::cpu

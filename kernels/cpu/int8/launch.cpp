@@ -85,12 +85,7 @@ class Walk {
   }
 
   void run_tiles(const Pixels& first, std::int64_t count) {
-    const RowsCall& chain = point_at(first);
-    call_.result = chain.output;
-    call_.elements = chain_.elements();
-    call_.uniforms = chain.uniforms;
-    call_.channels = chain.channels;
-    call_.channel_stride_bytes = chain.channel_stride_bytes;
+    call_.chain = &point_at(first);
     run_tile(first, count);
   }
 
@@ -102,7 +97,7 @@ class Walk {
         finish(strip, sums_);
         strip = {row, tile.column, 0};
       }
-      call_.result = sums_ + strip.count * width_;
+      call_.sums = sums_ + strip.count * width_;
       run_tile({row, tile.column, tile.pixels}, 1);
       strip.count += tile.pixels;
     }
@@ -112,7 +107,7 @@ class Walk {
   void run_band(std::int64_t row) {
     const std::int64_t width = conv_.output.len[4];
     const std::int64_t rows = std::min<std::int64_t>(plan_.tile_rows, conv_.output.len[3] - row);
-    call_.result = sums_;
+    call_.sums = sums_;
     run_tile({row, 0, rows * width}, 1);
     for (std::int64_t r = 0; r < rows; ++r) finish({row + r, 0, width}, sums_ + r * width * width_);
   }
@@ -133,7 +128,7 @@ class Walk {
            window_.plane * conv_.stride[0] * stride[2] + row * steps.row + column * steps.column;
   }
 
-  const RowsCall& point_at(const Pixels& pixels) {
+  RowsCall& point_at(const Pixels& pixels) {
     return chain_.at({window_.image, channel_, window_.plane, pixels.row, pixels.column});
   }
 

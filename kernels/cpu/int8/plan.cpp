@@ -2,9 +2,8 @@
 #include "kernels/cpu/int8/plan.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "kernels/cpu/int8/finish.hpp"
+#include "kernels/cpu/emit/expr_code.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -78,11 +77,6 @@ PixelSteps input_steps(const BytePlan& plan) {
           staged_step(conv, 2) * plan.stage.column_step * plan.dot.element()};
 }
 
-PixelSteps steps_of(const View& view, DType dtype) {
-  const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  return {view.stride[3] * bytes, view.stride[4] * bytes};
-}
-
 void cut_channels(BytePlan& plan) {
   const std::int64_t channels = plan.shape.conv.group_outputs, lanes = plan.lanes();
   const std::int64_t vectors = ceil_div(channels, lanes);
@@ -131,11 +125,6 @@ void add_variants(BytePlan& plan) {
   spec.input = input_steps(plan);
   spec.reduction = plan.reduction;
   spec.finished = plan.finished;
-  if (plan.finished) {
-    spec.output = steps_of(plan.shape.conv.output, plan.shape.output);
-    for (const ElementView& element : plan.shape.elements)
-      spec.elements.push_back(steps_of(element.view, element.dtype));
-  }
   const auto add = [&](int pixels, int width) {
     spec.pixels = pixels;
     spec.width = width;
@@ -152,14 +141,13 @@ void add_variants(BytePlan& plan) {
   if (rest > 0) add(rest * width, width);
 }
 
-// A tile's outputs and operands are displacements of 32 bits.
-bool outputs_reach(const DirectShape& shape, int pixels) {
-  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 64;
-  const auto reaches = [&](const View& view) {
-    return std::max(view.stride[3], view.stride[4]) < kReach / pixels;
-  };
-  return reaches(shape.conv.output) &&
-         std::ranges::all_of(shape.elements, reaches, &ElementView::view);
+// Longer chains run faster as a loop over sums in memory than written out for each of 28.
+bool takes_registers(const BytePlan& plan, const SplitChain& chain) {
+  constexpr int kLongChain = 8;
+  const std::int64_t channels = plan.config.vectors * plan.lanes();
+  return plan.isa == Isa::avx512 && plan.shape.lanes_are_channels &&
+         work_of(chain.body) <= kLongChain &&
+         plan.finish.reaches({channels, plan.config.pixels, plan.config.pixels});
 }
 
 }  // namespace
@@ -205,7 +193,9 @@ BytePlan byte_plan(const DirectShape& shape, const SplitChain& chain, Isa isa, D
   plan.dot.kind = dot;
   plan.config = config;
   plan.shape = shape;
-  plan.finished = can_finish_bytes(shape, chain, isa) && outputs_reach(shape, config.pixels);
+  plan.finish = finish_spec(plan.shape.tensors(), chain);
+  plan.finish.integers = true;
+  plan.finished = takes_registers(plan, chain);
   cut_channels(plan);
   cut_row(plan);
   cut_blocks(plan);

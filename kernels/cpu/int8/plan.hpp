@@ -32,7 +32,8 @@ struct BytePlan {
   ByteConfig config;
   DirectShape shape;
 
-  bool staged = false;    ///< otherwise the kernels read the plan's input where it lies
+  bool staged = false;  ///< otherwise the kernels read the plan's input where it lies
+  FinishSpec finish;
   bool finished = false;  ///< the tile kernels apply the chain and store; otherwise rows do
   ByteStage stage;
   ByteReduction reduction;

@@ -18,23 +18,16 @@
 namespace fuseplan::cpu {
 namespace {
 
-ByteFinishSpec finish_spec(const BytePlan& plan, const SplitChain& chain) {
-  ByteFinishSpec spec{finishing_body(chain.body, plan.shape.output), plan.shape.output, {}};
-  for (const ElementView& element : plan.shape.elements) spec.elements.push_back(element.dtype);
-  return spec;
-}
-
 class ByteRecipe final : public Recipe {
  public:
   ByteRecipe(BytePlan plan, const SplitChain& chain) : plan_(std::move(plan)), chain_(chain) {}
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    const ByteFinishSpec finish = finish_spec(plan_, chain_);
     for (const ByteTileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("int8_tile_{}x{}_{}", spec.pixels, spec.vectors,
                                        spec.finished ? "finished" : "sums"),
-                           emit_byte_tile(spec, finish)});
+                           emit_byte_tile(spec, plan_.finish)});
     if (!plan_.finished)
       functions.push_back({"int8_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_,
                                                             plan_.isa, DType::i32))});

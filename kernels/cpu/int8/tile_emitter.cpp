@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/status.hpp"
-#include "kernels/cpu/emit/vector_code.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -21,8 +21,8 @@ int registers_besides_sums(DotKind dot, int vectors) {
 
 class ByteTileCode {
  public:
-  ByteTileCode(const ByteTileSpec& spec, const ByteFinishSpec& finish)
-      : spec_(spec), finish_(finish), code_(spec.isa) {}
+  ByteTileCode(const ByteTileSpec& spec, const FinishSpec& finish)
+      : spec_(spec), finish_(finish), code_(spec.isa), pointers_(code_, finish, kPointers) {}
 
   std::vector<std::byte> emit() {
     Xbyak::Label next;
@@ -36,7 +36,7 @@ class ByteTileCode {
     sum_planes();
     give_registers();
     if (spec_.finished) {
-      emit_byte_finish(code_, spec_, finish_, sums_);
+      finish();
     } else {
       store_sums();
     }
@@ -154,31 +154,52 @@ class ByteTileCode {
   }
 
   void store_sums() {
-    code_.mov(rax, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, result))]);
+    code_.mov(rax, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, sums))]);
     for (int p = 0; p < spec_.pixels; ++p)
       for (int v = 0; v < spec_.vectors; ++v)
         code_.vmovups(code_.ptr[rax + (p * spec_.vectors + v) * code_.bytes()], sum(p, v));
+  }
+
+  void finish() {
+    Storage storage(code_, {rdx, rax, rcx}, finish_.bf16);
+    code_.mov(kChain, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, chain))]);
+    pointers_.read(kChain);
+    const bool is_partial = spec_.last_lanes < code_.lanes();
+    if (is_partial) {
+      code_.mov(ecx, spec_.last_lanes);
+      storage.begin_partial(rcx);
+    }
+    std::vector<TileSum> tile;
+    for (int v = 0; v < spec_.vectors; ++v)
+      for (int p = 0; p < spec_.pixels; ++p)
+        tile.push_back({sum(p, v).getIdx(),
+                        {v * code_.lanes(), p / spec_.width, p % spec_.width},
+                        is_partial && v + 1 == spec_.vectors});
+    TileFinisher(code_, finish_, pointers_, storage).finish(tile);
   }
 
   /// To the next tile; flags say if there is one.
   void move_on() {
     using Call = ByteTileCall;
     const auto field = [](std::size_t offset) { return qword[kCall + static_cast<int>(offset)]; };
-    const auto result = spec_.finished ? spec_.next(spec_.output)
-                                       : std::int64_t{spec_.pixels} * spec_.vectors * code_.bytes();
-    code_.add(field(offsetof(Call, input)), static_cast<int>(spec_.next(spec_.input)));
-    code_.add(field(offsetof(Call, result)), static_cast<int>(result));
-    if (!spec_.elements.empty()) code_.mov(rax, field(offsetof(Call, elements)));
-    for (std::size_t i = 0; i < spec_.elements.size(); ++i)
-      code_.add(qword[rax + 8 * static_cast<int>(i)],
-                static_cast<int>(spec_.next(spec_.elements[i])));
+    const PixelSteps next = spec_.next();
+    code_.add(field(offsetof(Call, input)),
+              static_cast<int>(next.row * spec_.input.row + next.column * spec_.input.column));
+    if (spec_.finished) {
+      code_.mov(kChain, field(offsetof(Call, chain)));
+      pointers_.move_call(kChain, {0, next.row, next.column});
+    } else {
+      code_.add(field(offsetof(Call, sums)), spec_.pixels * spec_.vectors * code_.bytes());
+    }
     code_.dec(field(offsetof(Call, tiles)));
   }
 
-  static inline const Xbyak::Reg64 kCall = rdi, kInput = rsi, kWeights = rdx;
+  static inline const Xbyak::Reg64 kCall = rdi, kInput = rsi, kWeights = rdx, kChain = rcx;
+  static inline const Xbyak::Reg64 kPointers[] = {rsi, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
   const ByteTileSpec& spec_;
-  const ByteFinishSpec& finish_;
+  const FinishSpec& finish_;
   VectorCode code_;
+  ChainPointers pointers_;
   std::vector<Vec> sums_, weights_, inputs_, product_;
 };
 
@@ -189,7 +210,7 @@ bool byte_tile_fits(Isa isa, DotKind dot, int pixels, int vectors) {
          pixels * vectors + registers_besides_sums(dot, vectors) <= VectorCode::count(isa);
 }
 
-std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const ByteFinishSpec& finish) {
+std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const FinishSpec& finish) {
   require(spec.isa != Isa::portable &&
               byte_tile_fits(spec.isa, spec.dot.kind, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/cpu/int8/finish.hpp"
+#include "kernels/cpu/emit/finish_spec.hpp"
 #include "kernels/cpu/int8/tile_spec.hpp"
 
 namespace fuseplan::cpu {
@@ -13,6 +13,6 @@ namespace fuseplan::cpu {
 bool byte_tile_fits(Isa isa, DotKind dot, int pixels, int vectors);
 
 /// A tile kernel; `finish` is looked at if spec.finished.
-std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const ByteFinishSpec& finish);
+std::vector<std::byte> emit_byte_tile(const ByteTileSpec& spec, const FinishSpec& finish);
 
 }  // namespace fuseplan::cpu

@@ -3,8 +3,8 @@
 
 #include <compare>
 #include <cstdint>
-#include <vector>
 
+#include "kernels/cpu/chain_frame.hpp"
 #include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
@@ -47,13 +47,11 @@ struct ByteTileSpec {
   ByteReduction reduction;
   /// With the chain applied and stored; otherwise sums go to [pixel][channel] in i32.
   bool finished = false;
-  PixelSteps output;
-  std::vector<PixelSteps> elements;  ///< by SplitChain::elements index
 
   /// To the same pixel of the next tile of a call: below it if the tile has several rows, else
   /// behind it.
-  std::int64_t next(const PixelSteps& steps) const {
-    return pixels > width ? pixels / width * steps.row : pixels * steps.column;
+  PixelSteps next() const {
+    return pixels > width ? PixelSteps{pixels / width, 0} : PixelSteps{0, pixels};
   }
   std::int64_t offset(const PixelSteps& steps, int pixel) const {
     return pixel / width * steps.row + pixel % width * steps.column;
@@ -61,17 +59,14 @@ struct ByteTileSpec {
   auto operator<=>(const ByteTileSpec&) const = default;
 };
 
-/// What a tile kernel, `void(ByteTileCall*)`, reads. Input, result and elements are moved to behind
-/// the last tile.
+/// What a tile kernel, `void(ByteTileCall*)`, reads. Input, sums and chain are moved to behind the
+/// last tile.
 struct ByteTileCall {
-  std::int64_t tiles = 0;           ///< at least 1
-  const void* input = nullptr;      ///< first pixel, first tap, first channel
-  const void* weights = nullptr;    ///< the tile's packed weights, see pack_weights.hpp
-  void* result = nullptr;           ///< sums, or the output's first pixel and channel
-  const void** elements = nullptr;  ///< the same of each SplitChain::elements
-  const float* uniforms = nullptr;
-  const float* channels = nullptr;  ///< at the tile's first channel
-  std::int64_t channel_stride_bytes = 0;
+  std::int64_t tiles = 0;         ///< at least 1
+  const void* input = nullptr;    ///< first pixel, first tap, first channel
+  const void* weights = nullptr;  ///< the tile's packed weights, see pack_weights.hpp
+  void* sums = nullptr;
+  RowsCall* chain = nullptr;  ///< if finished: at the first pixel and channel
 };
 
 }  // namespace fuseplan::cpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/cpu/chain_frame.hpp"
+#include "kernels/cpu/emit/finish_spec.hpp"
+#include "kernels/cpu/emit/vector_code.hpp"
+
+namespace fuseplan::cpu {
+
+/// A kernel's addresses of all that its chain reads and stores: in registers as far as there are
+/// any for them, then in words of the stack. rax is scratch.
+class ChainPointers {
+ public:
+  /// Reserves stack words if `registers` are too few.
+  ChainPointers(VectorCode& code, const FinishSpec& spec, std::span<const Xbyak::Reg64> registers);
+
+  /// From the RowsCall that `call` points to; it may be none of the registers, nor rax.
+  void read(const Xbyak::Reg64& call);
+  /// To another tile.
+  void move(const TilePlace& by);
+  /// The same in the RowsCall itself, for those who read it again.
+  void move_call(const Xbyak::Reg64& call, const TilePlace& by) const;
+
+  // Memory of one element or more. If its pointer waits on the stack, rax holds it until the next
+  // one is asked for.
+  Xbyak::Address output(const TilePlace& place);
+  Xbyak::Address element(int index, const TilePlace& place);
+  Xbyak::Address channel(int root, const TilePlace& place);
+  Xbyak::Address uniform(int root);
+  /// Whether the element's pointer is in a register.
+  bool is_at_hand(int element) const;
+
+ private:
+  enum class Of : std::uint8_t { output, channels, element, uniforms };
+  struct Pointer {
+    Of of{};
+    int index = 0;  ///< of the element
+    std::optional<Xbyak::Reg64> reg{};
+    int word = 0;
+  };
+  const Pointer& find(Of of, int index = 0) const;
+  Xbyak::Address at(const Pointer& pointer, std::int64_t bytes, int width = 4);
+  std::int64_t bytes(const Pointer& pointer, const TilePlace& by) const;
+
+  VectorCode& code_;
+  const FinishSpec& spec_;
+  std::vector<Pointer> pointers_;
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "expr/expr.hpp"
+
+namespace fuseplan::cpu {
+
+/// Where a vector of sums stands among the outputs, counted from the tile's first.
+struct TilePlace {
+  std::int64_t channel = 0, row = 0, column = 0;
+};
+
+/// A tensor that a chain reads or stores element by element. Steps in bytes.
+struct FinishTensor {
+  DType dtype = DType::f32;
+  bool per_lane = true;  ///< contiguous along lanes; otherwise one value for all of them
+  std::int64_t channel = 0, row = 0, column = 0;
+  std::int64_t offset(const TilePlace& place) const {
+    return place.channel * channel + place.row * row + place.column * column;
+  }
+};
+
+/// How a tile of sums in registers becomes output. All steps are known when the code is made.
+struct FinishSpec {
+  Expr body;  ///< SplitChain::body
+  bool lanes_are_channels = false;
+  bool integers = false;  ///< sums are i32; otherwise f32
+  bool bf16 = false;      ///< Extensions::bf16
+  FinishTensor output;
+  std::vector<FinishTensor> elements;  ///< by SplitChain::elements index
+  std::int64_t channel_root = 0;       ///< bytes from one root's channel values to the next root's
+
+  /// Whether instructions can reach up to `last` from a tile's first sum.
+  bool reaches(const TilePlace& last) const;
+};
+
+}  // namespace fuseplan::cpu
