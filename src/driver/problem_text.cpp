@@ -11,8 +11,8 @@ namespace fuseplan::driver {
 namespace {
 
 constexpr const char* kKinds[] = {
-    "conv",         "bias",        "norm",          "activation",
-    "add",          "scale_shift", "norm_training", "activation_backward",
+    "conv",          "bias",        "norm",          "activation",
+    "add",           "scale_shift", "norm_training", "activation_backward",
     "norm_backward", "statistics"};
 
 [[noreturn]] void bad(std::string_view piece, std::string_view expected) {
