@@ -95,7 +95,7 @@ TEST(Training, ForwardPlanWithActivation) {
     miopenFusionOpDescriptor_t norm;
     const ReferenceResult expected = t.forward({{Activation{Mode::TANH, 0.7, 1.3}}});
     const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
-                          variance = Training::moved(t.running_variance, expected.statistics[2]);
+                          variance = Training::moved(t.running_variance, expected.statistics[3]);
     ASSERT_TRUE(ok(miopenCreateOpBatchNormForward(plan, &norm, t.mode, true)));
     const auto act = plan.act(miopenActivationTANH);
     ASSERT_TRUE(ok(miopenCompileFusionPlan(handle, plan)));
@@ -190,7 +190,7 @@ TEST(Training, DiscreteForward) {
   for_each_form([&](Training& t) {
     const ReferenceResult expected = t.forward();
     const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
-                          variance = Training::moved(t.running_variance, expected.statistics[2]);
+                          variance = Training::moved(t.running_variance, expected.statistics[3]);
     ASSERT_TRUE(ok(miopenBatchNormalizationForwardTraining(
         handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(), t.x_desc, t.out.data(), t.desc,
         t.scale.data(), t.bias.data(), kFactor, t.running_mean.data(), t.running_variance.data(),
