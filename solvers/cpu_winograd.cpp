@@ -73,7 +73,7 @@ class CpuWinograd final : public Solver {
         "f32:1x64x28x28:nchw;conv(f32:64x64x3x3,pad=1x1);bias(f32:1x64x1x1);norm(spatial,f32:"
         "1x64x1x1);activation(relu)",
         "f32:2x50x19x21:nhwc;conv(f32:72x50x3x3,pad=1x1);norm(spatial,f32:1x72x1x1);add(f32:"
-        "2x72x19x21);activation(relu)",
+        "2x72x19x21:nhwc);activation(relu)",
         "f32:1x40x27x30:nchw;conv(f32:33x40x3x3,pad=2x0,pad_hi=0x1);activation(silu)",
         "f16:2x35x18x23:nhwc;conv(f16:50x35x3x3,pad=1x1);bias(f32:1x50x1x1);activation(gelu_erf)",
         "bf16:3x48x17x29:nchw;conv(bf16:64x48x3x3,pad=1x1);norm(spatial,f32:1x64x1x1);add(bf16:"

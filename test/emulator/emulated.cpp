@@ -43,11 +43,8 @@ void expect_right_on_device(const Handle& handle, const ProblemSpec& problem, co
   try {
     EmulatedCase c(problem, options);
     if (solver != nullptr) driver::check(fuseplanPlanSetSolver(c.plan(), solver));
-    c.compile(handle.get());
     emulator::set_seed(test_seed() + options.stream);
-    c.execute(handle.get());
-    const Comparison comparison = c.compare();
-    EXPECT_TRUE(comparison.ok()) << comparison.describe();
+    expect_right(c, handle.get());
     EXPECT_EQ(c.input().damage(), "");
   } catch (const driver::ApiError& error) {
     ADD_FAILURE() << error.what();

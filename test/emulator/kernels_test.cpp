@@ -9,22 +9,7 @@
 namespace fuseplan::test {
 namespace {
 
-struct Sample {
-  const Solver* solver;
-  std::string text;
-};
-std::ostream& operator<<(std::ostream& stream, const Sample& sample) {
-  return stream << sample.solver->id() << ": " << sample.text;
-}
-std::vector<Sample> samples() {
-  std::vector<Sample> samples;
-  for (const Solver* solver : all_solvers())
-    if (solver->backend() == "cuda")
-      for (const std::string& text : solver->samples()) samples.push_back({solver, text});
-  return samples;
-}
-
-class DeviceSamples : public testing::TestWithParam<Sample> {};
+class DeviceSamples : public testing::TestWithParam<SolverSample> {};
 
 // Every type, in layouts that alternate from sample to sample. Tensors off a 16-byte boundary take
 // the narrow entry, the others the wide one where there is one.
@@ -41,16 +26,13 @@ TEST_P(DeviceSamples, EveryType) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceSamples, testing::ValuesIn(samples()),
-                         [](const testing::TestParamInfo<Sample>& info) {
-                           return std::string(info.param.solver->id()) + "_" +
-                                  std::to_string(info.index);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, DeviceSamples, testing::ValuesIn(samples_on("cuda")),
+                         [](const auto& info) { return info.param.name(); });
 
 TEST(DeviceKernels, Blending) {
   const Handle handle = emulated_handle();
-  for (const Sample& sample : samples())
-    if (sample.solver->samples().front() == sample.text)
+  for (const SolverSample& sample : samples_on("cuda"))
+    if (sample.index == 0)
       expect_right_on_device(handle, driver::parse_problem(sample.text), nullptr, {.blend = true});
 }
 

@@ -37,6 +37,31 @@ ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channel
   return problem;
 }
 
+std::string SolverSample::name() const {
+  return std::string(solver->id()) + "_" + std::to_string(index);
+}
+
+std::ostream& operator<<(std::ostream& stream, const SolverSample& sample) {
+  return stream << sample.solver->id() << ": " << sample.text;
+}
+
+std::vector<SolverSample> samples_on(std::string_view backend) {
+  std::vector<SolverSample> samples;
+  for (const Solver* solver : all_solvers()) {
+    if (solver->backend() != backend) continue;
+    int index = 0;
+    for (const std::string& text : solver->samples()) samples.push_back({solver, index++, text});
+  }
+  return samples;
+}
+
+void expect_right(Case& c, fuseplanHandle_t handle) {
+  c.compile(handle);
+  c.execute(handle);
+  const Comparison comparison = c.compare();
+  EXPECT_TRUE(comparison.ok()) << comparison.describe();
+}
+
 void expect_right(const ProblemSpec& problem, const std::string& level,
                   const CaseOptions& options) {
   SCOPED_TRACE(driver::to_text(problem) + " at " + level + ", seed " + std::to_string(test_seed()) +
@@ -44,10 +69,7 @@ void expect_right(const ProblemSpec& problem, const std::string& level,
   try {
     const Handle handle = handle_at(level);
     Case c(problem, options);
-    c.compile(handle.get());
-    c.execute(handle.get());
-    const Comparison comparison = c.compare();
-    EXPECT_TRUE(comparison.ok()) << comparison.describe();
+    expect_right(c, handle.get());
     EXPECT_EQ(c.input().damage(), "");
   } catch (const driver::ApiError& error) {
     ADD_FAILURE() << error.what();

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/case.hpp"
+#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 
@@ -32,8 +35,21 @@ inline Handle handle_at(const std::string& level) {
 /// parameters keep theirs. Strided tensors keep their strides.
 ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channels_last);
 
-/// Compiles and executes, and expects every element within the reference's bound and no byte
-/// changed outside the output.
+/// One of the problems that a solver names as what it takes.
+struct SolverSample {
+  const Solver* solver;
+  int index;  ///< among its solver's
+  std::string text;
+  std::string name() const;  ///< for a test of its own
+};
+std::ostream& operator<<(std::ostream& stream, const SolverSample& sample);
+/// Of all solvers of a backend.
+std::vector<SolverSample> samples_on(std::string_view backend);
+
+/// Compiles and executes, and expects every element within the reference's bound.
+void expect_right(Case& c, fuseplanHandle_t handle);
+
+/// The same with a case and a CPU handle of its own, and no byte changed outside the output.
 void expect_right(const ProblemSpec& problem, const std::string& level,
                   const CaseOptions& options = {});
 

@@ -9,23 +9,6 @@
 namespace fuseplan::test {
 namespace {
 
-struct Sample {
-  const Solver* solver;
-  std::string text;
-};
-
-std::ostream& operator<<(std::ostream& stream, const Sample& sample) {
-  return stream << sample.solver->id() << ": " << sample.text;
-}
-
-std::vector<Sample> all_samples() {
-  std::vector<Sample> samples;
-  for (const Solver* solver : all_solvers())
-    if (solver->backend() == "cpu")
-      for (const std::string& text : solver->samples()) samples.push_back({solver, text});
-  return samples;
-}
-
 // Whether the solver says that it takes the plan; a refusal must give at least one reason.
 bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
   fuseplanFusionSupport_t support = {};
@@ -66,10 +49,10 @@ const std::vector<fuseplanDataType_t>& types_of(const ProblemSpec& problem) {
   return driver::is_integer(problem.input.type) ? kIntegers : kTypes;
 }
 
-class Samples : public testing::TestWithParam<Sample> {};
+class Samples : public testing::TestWithParam<SolverSample> {};
 
 TEST_P(Samples, EveryTypeLayoutAndLevel) {
-  const auto& [solver, text] = GetParam();
+  const auto& [solver, index, text] = GetParam();
   const ProblemSpec original = driver::parse_problem(text);
   int run = 0, asked = 0;
   for (const std::string& level : kLevels) {
@@ -81,10 +64,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
         Case c(problem, {.stream = static_cast<std::uint64_t>(++asked)});
         driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver->id()).c_str()));
         if (!accepts(*solver, handle.get(), c)) continue;
-        c.compile(handle.get());
-        c.execute(handle.get());
-        const Comparison comparison = c.compare();
-        EXPECT_TRUE(comparison.ok()) << comparison.describe();
+        expect_right(c, handle.get());
         ++run;
       }
     }
@@ -98,11 +78,8 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   EXPECT_GE(run, all - reach.left);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllSolvers, Samples, testing::ValuesIn(all_samples()),
-                         [](const testing::TestParamInfo<Sample>& info) {
-                           return std::string(info.param.solver->id()) + "_" +
-                                  std::to_string(info.index);
-                         });
+INSTANTIATE_TEST_SUITE_P(AllSolvers, Samples, testing::ValuesIn(samples_on("cpu")),
+                         [](const auto& info) { return info.param.name(); });
 
 }  // namespace
 }  // namespace fuseplan::test
