@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/isa.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #if defined(__x86_64__)
 #include <xbyak/xbyak_util.h>
 #endif
@@ -10,10 +13,20 @@ namespace {
 
 constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
 
+#if defined(__x86_64__)
+using Xbyak::util::Cpu;
+
+// Read once: virtual machines trap every cpuid instruction, and an object of this class takes
+// dozens.
+const Cpu& host_cpu() {
+  static const Cpu cpu;
+  return cpu;
+}
+#endif
+
 Isa detect() {
 #if defined(__x86_64__)
-  using Xbyak::util::Cpu;
-  const Cpu cpu;
+  const Cpu& cpu = host_cpu();
   if (!(cpu.has(Cpu::tAVX2) && cpu.has(Cpu::tFMA) && cpu.has(Cpu::tF16C))) return Isa::portable;
   const bool wide = cpu.has(Cpu::tAVX512F) && cpu.has(Cpu::tAVX512BW) && cpu.has(Cpu::tAVX512DQ) &&
                     cpu.has(Cpu::tAVX512VL);
@@ -34,8 +47,7 @@ constexpr ModelRange kLines[] = {{"zen4", true, 0x19, 0x10, 0x1f},
 
 CpuModel host_model() {
 #if defined(__x86_64__)
-  using Xbyak::util::Cpu;
-  const Cpu cpu;
+  const Cpu& cpu = host_cpu();
   return {cpu.has(Cpu::tAMD), static_cast<unsigned>(cpu.displayFamily),
           static_cast<unsigned>(cpu.displayModel)};
 #else
@@ -49,8 +61,7 @@ CpuModel host_model() {
 Extensions detect_extensions() {
   Extensions extensions;
 #if defined(__x86_64__)
-  using Xbyak::util::Cpu;
-  const Cpu cpu;
+  const Cpu& cpu = host_cpu();
   extensions.bf16 = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_BF16);
   extensions.vnni = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_VNNI);
   extensions.fast_bf16 = extensions.bf16 && cpu.has(Cpu::tAMD);
@@ -66,6 +77,23 @@ std::string_view family_of(const CpuModel& cpu) {
         cpu.model <= line.last)
       return line.line;
   return "generic";
+}
+
+std::string host_name() {
+  std::string name;
+#if defined(__x86_64__)
+  std::uint32_t registers[4];
+  Cpu::getCpuid(0x80000000U, registers);
+  const bool has_name = registers[0] >= 0x80000004U;
+  for (std::uint32_t leaf = 0x80000002U; has_name && leaf <= 0x80000004U; ++leaf) {
+    Cpu::getCpuid(leaf, registers);
+    name.append(reinterpret_cast<const char*>(registers), sizeof registers);
+  }
+  name.resize(std::min(name.size(), name.find('\0')));
+  name.erase(0, name.find_first_not_of(' '));
+  name.resize(name.find_last_not_of(' ') + 1);
+#endif
+  return name;
 }
 
 std::string_view host_family() {

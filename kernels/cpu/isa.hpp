@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace fuseplan::cpu {
@@ -18,6 +19,9 @@ std::optional<Isa> parse_isa(std::string_view name);
 /// The highest set this CPU and operating system support. FUSEPLAN_MAX_ISA has no effect here; the
 /// cap is applied where a handle is made.
 Isa host_isa();
+
+/// What the processor calls itself; empty where it does not say.
+std::string host_name();
 
 /// The line of processors whose shipped tuning table (db/tuning) fits, or "generic":
 ///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two

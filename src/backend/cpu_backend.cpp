@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "backend/backend.hpp"
 #include "backend/code_memory.hpp"
@@ -44,13 +43,6 @@ class CpuExecutable final : public Executable {
   std::unique_ptr<cpu::Program> program_;
 };
 
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "CPU";
-}
-
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -62,8 +54,8 @@ class CpuBackend final : public Backend {
             .family = std::string(cpu::host_family())};
   }
   std::string device_name(int) const override {
-    static const std::string name = processor_name();
-    return name;
+    static const std::string name = cpu::host_name();
+    return name.empty() ? "CPU" : name;
   }
   std::string toolchain_id() const override {
     return fmt::format("xbyak;codegen={};abi=sysv-x86_64;page={}", kCodegenVersion,

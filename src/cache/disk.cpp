@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cache/location.hpp"
+#include "cache/schema.hpp"
 #include "cache/tables.hpp"
 
 namespace fuseplan {
@@ -52,6 +53,7 @@ sqlite::Connection& Disk::writable_connection() {
     close();  // the next probe asks the file system again
     throw CacheFault(Fault::trouble, fmt::format("{} cannot be written", path()));
   }
+  prepare_writes(database);
   return database;
 }
 
@@ -76,8 +78,7 @@ void Disk::open() {
     inspect_file(directory, companion);
   identity_ = before;
   connection_ = std::make_unique<sqlite::Connection>(
-      path(), read_only() ? sqlite::Access::read_only : sqlite::Access::read_write,
-      config_.synchronous);
+      path(), read_only() ? sqlite::Access::read_only : sqlite::Access::read_write);
   FileIdentity after;
   if (!inspect_file(directory, kDatabaseFile, &after) || after != before || connection_->moved())
     throw CacheFault(Fault::moved, "the database was replaced while it was opened");
@@ -86,17 +87,20 @@ void Disk::open() {
 
 void Disk::prepare_schema() {
   sqlite::Connection& database = *connection_;
-  const bool writable = !read_only() && !database.read_only();
-  if (tables::inspect_schema(database) == tables::SchemaState::empty) {
-    if (!writable) throw CacheFault(Fault::trouble, fmt::format("{} is empty", path()));
-    sqlite::Transaction transaction(database);
-    if (tables::inspect_schema(database) == tables::SchemaState::empty)
-      tables::create_schema(database);
-    transaction.commit();
-  }
-  if (writable && config_.cap_bytes != 0)
-    database.limit_pages(
-        static_cast<std::int64_t>(config_.cap_bytes / tables::page_bytes(database)));
+  if (schema::inspect(database) == schema::State::current) return;
+  if (read_only() || database.read_only())
+    throw CacheFault(Fault::trouble, fmt::format("{} is empty", path()));
+  prepare_writes(database);
+  sqlite::Transaction transaction(database);
+  if (schema::inspect(database) == schema::State::empty) schema::create(database);
+  transaction.commit();
+}
+
+// Most processes only read what others have stored; the settings of writers wait for the first
+// write.
+void Disk::prepare_writes(sqlite::Connection& database) {
+  if (!database.prepare_writes(config_.synchronous) || config_.cap_bytes == 0) return;
+  database.limit_pages(static_cast<std::int64_t>(config_.cap_bytes / tables::page_bytes(database)));
 }
 
 bool Disk::recover(Direction direction, const CacheFault& fault, int faults_before) {

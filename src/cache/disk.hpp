@@ -90,6 +90,7 @@ class Disk {
   sqlite::Connection& writable_connection();
   void open();
   void prepare_schema();
+  void prepare_writes(sqlite::Connection& database);
   void pause_opens(const CacheFault& fault);
   void close();
   void replace_damaged();

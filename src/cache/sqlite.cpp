@@ -99,7 +99,7 @@ std::span<const std::byte> Query::blob(int column) const {
           static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Connection::Connection(const std::string& path, Access access, bool synchronous) {
+Connection::Connection(const std::string& path, Access access) {
   if (sqlite3_threadsafe() == 0)
     throw CacheFault(Fault::trouble, "the SQLite library was built without thread safety");
   // No SQLITE_OPEN_CREATE: the caller has made the file private already, and one that vanished in
@@ -111,19 +111,11 @@ Connection::Connection(const std::string& path, Access access, bool synchronous)
     if (code != SQLITE_OK)
       fail_code(database_ ? sqlite3_extended_errcode(database_) : code, "open",
                 sqlite3_errstr(code));
-    configure(access, synchronous);
+    configure();
   } catch (...) {
     close();
     throw;
   }
-}
-
-Connection::Connection() {
-  const int code =
-      sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  if (code == SQLITE_OK) return;
-  close();
-  fail_code(code, "open", sqlite3_errstr(code));
 }
 
 Connection::~Connection() { close(); }
@@ -136,7 +128,7 @@ void Connection::close() {
   database_ = nullptr;
 }
 
-void Connection::configure(Access access, bool synchronous) {
+void Connection::configure() {
   sqlite3_extended_result_codes(database_, 1);
   sqlite3_busy_timeout(database_, kBusyTimeoutMs);
   sqlite3_limit(database_, SQLITE_LIMIT_LENGTH, static_cast<int>(2 * kMaxBlobBytes));
@@ -153,7 +145,10 @@ void Connection::configure(Access access, bool synchronous) {
       fail_last("sqlite3_db_config");
   execute("PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;");
   refuse_write_ahead_log();
-  if (access == Access::read_only) return;
+}
+
+bool Connection::prepare_writes(bool synchronous) {
+  if (writes_prepared_) return false;
   {
     Query mode = query("PRAGMA journal_mode=TRUNCATE");
     if (!mode.step() || mode.text(0) != "truncate")
@@ -164,6 +159,7 @@ void Connection::configure(Access access, bool synchronous) {
   execute(synchronous ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=OFF");
   // Zeroing evicted blobs (a build default of Debian) would send each through the journal.
   execute("PRAGMA secure_delete=OFF; PRAGMA auto_vacuum=NONE;");
+  return writes_prepared_ = true;
 }
 
 // Read through SQLite's own file handle: opening and closing the file ourselves would drop the

@@ -47,18 +47,20 @@ class Query {
 
 enum class Access { read_write, read_only };
 
-/// One connection, used by one thread at a time. Hardened and set to rollback journal with
-/// truncation before it reads a row; see notes at configure() in sqlite.cpp.
+/// One connection, used by one thread at a time. Hardened before it reads a row; see notes at
+/// configure() in sqlite.cpp.
 class Connection {
  public:
   /// The file must exist. A write-ahead-log file is refused as damaged before its shared memory
   /// file, whose truncation would kill the process, is mapped.
-  Connection(const std::string& path, Access access, bool synchronous);
+  Connection(const std::string& path, Access access);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  static Connection in_memory() { return Connection(); }
+  /// Sets the rollback journal with truncation and what else a writer needs, before its first
+  /// transaction; false when that has been done.
+  bool prepare_writes(bool synchronous);
 
   /// `sql` must be a string literal: its address is what the statement is cached by.
   Query query(const char* sql);
@@ -76,13 +78,13 @@ class Connection {
   void abandon() { database_ = nullptr; }
 
  private:
-  Connection();
-  void configure(Access access, bool synchronous);
+  void configure();
   void refuse_write_ahead_log();
   void close();
   [[noreturn]] void fail_last(const char* what) const;
 
   sqlite3* database_ = nullptr;
+  bool writes_prepared_ = false;
   boost::container::flat_map<const char*, sqlite3_stmt*> statements_;
 };
 

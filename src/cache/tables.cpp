@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "cache/schema.hpp"
-
 namespace fuseplan::tables {
 namespace {
 
@@ -47,49 +45,7 @@ TuningRow tuning_row(const sqlite::Query& query) {
           std::string(query.text(3)), copy(query.blob(4))};
 }
 
-struct SchemaFacts {
-  std::int64_t application_id, user_version;
-  std::vector<std::string> objects;  // type, name and text of everything in it
-  bool operator==(const SchemaFacts&) const = default;
-};
-
-SchemaFacts facts_of(sqlite::Connection& database) {
-  SchemaFacts facts{
-      database.integer("PRAGMA application_id"), database.integer("PRAGMA user_version"), {}};
-  auto query = database.query("SELECT type, name, sql FROM sqlite_master ORDER BY type, name");
-  while (query.step()) {
-    facts.objects.emplace_back(query.text(0));
-    facts.objects.emplace_back(query.text(1));
-    facts.objects.emplace_back(query.text(2));
-  }
-  return facts;
-}
-
-// What schema.sql gives: the one description of what a file of ours looks like.
-const SchemaFacts& expected() {
-  static const SchemaFacts* const facts = [] {
-    sqlite::Connection scratch = sqlite::Connection::in_memory();
-    create_schema(scratch);
-    return new SchemaFacts(facts_of(scratch));
-  }();
-  return *facts;
-}
-
 }  // namespace
-
-SchemaState inspect_schema(sqlite::Connection& database) {
-  const SchemaFacts found = facts_of(database);
-  const SchemaFacts& ours = expected();
-  if (found == ours) return SchemaState::current;
-  if (found == SchemaFacts{0, 0, {}}) return SchemaState::empty;
-  if (found.application_id == ours.application_id && found.user_version > ours.user_version)
-    throw CacheFault(Fault::trouble, "the database belongs to a newer fuseplan");
-  throw CacheFault(Fault::damaged, found.application_id == ours.application_id
-                                       ? "the database has another schema than this version's"
-                                       : "the database is not a kernel cache");
-}
-
-void create_schema(sqlite::Connection& database) { database.execute(kSchemaSql); }
 
 std::optional<StoredRow> find_kernel(sqlite::Connection& database, const Digest& key) {
   return stored_row(

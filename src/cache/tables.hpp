@@ -26,11 +26,6 @@ struct Entry {
   std::int64_t created = 0;  ///< seconds since 1970
 };
 
-/// Tells a new, empty file from one of ours, and throws (damaged, trouble) for any other.
-enum class SchemaState { empty, current };
-SchemaState inspect_schema(sqlite::Connection& database);
-void create_schema(sqlite::Connection& database);
-
 std::optional<StoredRow> find_kernel(sqlite::Connection& database, const Digest& key);
 /// False when the key has a row already: the first one wins.
 bool insert_kernel(sqlite::Connection& database, const Digest& key, const StoredRow& row);

@@ -206,7 +206,7 @@ TEST(CacheContention, ControlPlainTransactionsCollide) {
     // Opening sets the journal mode, which collides as well, and is not what is counted here.
     std::optional<sqlite::Connection> opened;
     while (!opened) try {
-        opened.emplace(store.location(), sqlite::Access::read_write, false);
+        opened.emplace(store.location(), sqlite::Access::read_write);
       } catch (const CacheFault& fault) {
         if (fault.fault() != Fault::busy) throw;
       }
@@ -241,7 +241,7 @@ TEST(CacheContention, AnExclusiveHolderOnlySlowsThingsDown) {
   const std::string path = directory / "kernels-v1.db";
   const pid_t holder = start_child([&] {
     Random random(7);
-    sqlite::Connection shell(path, sqlite::Access::read_write, false);
+    sqlite::Connection shell(path, sqlite::Access::read_write);
     for (;;) {
       try {
         shell.execute("BEGIN EXCLUSIVE");

@@ -172,7 +172,7 @@ TEST(CacheReplaced, ControlWriteAheadLogDies) {
   const pid_t host = start_child([&] {
     ::signal(SIGBUS, SIG_DFL);  // a sanitizer may have put its own there
     std::ofstream(path).flush();
-    sqlite::Connection database(path, sqlite::Access::read_write, false);
+    sqlite::Connection database(path, sqlite::Access::read_write);
     database.execute("PRAGMA journal_mode=WAL; CREATE TABLE t(x); INSERT INTO t VALUES (1);");
     cut(path + "-shm", 0);
     database.execute("INSERT INTO t VALUES (2)");

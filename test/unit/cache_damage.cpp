@@ -92,7 +92,7 @@ class CacheDamage : public ::testing::Test {
   }
 
   void sql(const char* script) {
-    sqlite::Connection(database(), sqlite::Access::read_write, false).execute(script);
+    sqlite::Connection(database(), sqlite::Access::read_write).execute(script);
   }
 
   TemporaryDirectory directory_;
@@ -146,7 +146,7 @@ TEST_F(CacheDamage, SwappedRows) {
     const std::int64_t b = (a + random.between(0, kRows - 2)) % kRows + 1;
     ASSERT_NE(a, b);
     {
-      sqlite::Connection raw(database(), sqlite::Access::read_write, false);
+      sqlite::Connection raw(database(), sqlite::Access::read_write);
       raw.execute("CREATE TEMP TABLE pair AS SELECT id, key, key_text FROM kernel");
       const auto give = [&](std::int64_t id, const char* key_of, std::int64_t from) {
         raw.query(key_of).bind(from).bind(id).run();
@@ -222,7 +222,7 @@ TEST_F(CacheDamage, ABadRowThatStayedIsReplacedByTheNextStore) {
   config.store_patience = std::chrono::milliseconds(0);
   WatchedStore store(directory_.path(), config);
   {
-    sqlite::Connection writer(database(), sqlite::Access::read_write, false);
+    sqlite::Connection writer(database(), sqlite::Access::read_write);
     const sqlite::Transaction lock(writer);
     EXPECT_FALSE(store->find(sample_key(1)));
     EXPECT_EQ(store->stats().rows, static_cast<std::uint64_t>(kRows));

@@ -222,8 +222,8 @@ TEST(CacheStore, TransactionsLockAtTheirStart) {
   TemporaryDirectory directory;
   WatchedStore store(directory.path());
   store->put(sample_key(1), sample_row(1));
-  sqlite::Connection left(store->location(), sqlite::Access::read_write, false);
-  sqlite::Connection right(store->location(), sqlite::Access::read_write, false);
+  sqlite::Connection left(store->location(), sqlite::Access::read_write);
+  sqlite::Connection right(store->location(), sqlite::Access::read_write);
   {
     sqlite::Transaction holder(left);
     EXPECT_THROW(sqlite::Transaction{right}, CacheFault);
