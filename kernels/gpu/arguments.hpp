@@ -37,9 +37,14 @@ class ArgumentBlock {
     std::memcpy(bytes_ + used_, &value, sizeof value);
     used_ += sizeof value;
   }
-  /// The struct's size is a multiple of 8.
-  std::span<const std::byte> finish() {
-    while (used_ % 8 != 0) put(std::byte{0});
+  /// Fills with zeros up to a multiple of `bytes`; returns where that is.
+  std::size_t align(std::size_t bytes) {
+    while (used_ % bytes != 0) put(std::byte{0});
+    return used_;
+  }
+  /// The struct's size is a multiple of its alignment.
+  std::span<std::byte> finish(std::size_t alignment = 8) {
+    align(alignment);
     return {bytes_, used_};
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/program.hpp"
+#include "kernels/gpu/tensor_map.hpp"
 
 namespace fuseplan::gpu {
 
@@ -16,7 +17,11 @@ namespace fuseplan::gpu {
 struct Call {
   std::size_t entry = 0;  ///< by Recipe::entries index
   unsigned grid = 1, block = 1, shared_bytes = 0;
-  std::span<const std::byte> arguments;
+  std::span<std::byte> arguments;
+  std::span<const TensorMap> maps = {};  ///< to be encoded into `arguments`
+  /// Blocks take pieces of work in turn: no more are launched than can run at once, one on each
+  /// multiprocessor.
+  bool blocks_stay = false;
 };
 
 /// A kernel of one geometry, ready to be launched. Immutable; call() may be used from many threads.

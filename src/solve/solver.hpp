@@ -40,7 +40,7 @@ struct Traits {
   cpu::Extensions extensions = {};
   /// Whose shipped tuning table fits; not part of the text, since it changes no kernel's bytes.
   std::string family = "generic";
-  std::string arch = {};  ///< of a GPU: "sm_90"
+  std::string arch = {};  ///< of a GPU: "sm_80", "sm_90a"
   std::string to_text() const;
 };
 

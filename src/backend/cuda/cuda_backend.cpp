@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/backend.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/tensor_maps.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/status.hpp"
@@ -75,11 +77,13 @@ class CudaExecutable final : public Executable {
                         launch.elements, launch.scalars, launch.results, launch.parallel},
                        scratch);
     std::size_t bytes = call.arguments.size();
-    void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize,
-                     &bytes, kExtraEnd};
+    void* extra[] = {kExtraPointer, call.arguments.data(), kExtraSize, &bytes, kExtraEnd};
     const CurrentContext current(device_);
     const Stream stream = checked_stream(device_, launch.stream);
-    driver().check(driver().launch(functions_[call.entry], call.grid, 1, 1, call.block, 1, 1,
+    encode_tensor_maps(call);
+    const unsigned most = static_cast<unsigned>(device_.multiprocessors());
+    const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
+    driver().check(driver().launch(functions_[call.entry], grid, 1, 1, call.block, 1, 1,
                                    call.shared_bytes, stream, nullptr, extra),
                    "cuLaunchKernel");
   }
