@@ -11,9 +11,13 @@
 
 #include "copies.hpp"
 #include "fiber.hpp"
+#include "hopper_model.hpp"
 
 namespace fuseplan::emulator {
 namespace {
+
+/// Of shared memory, as swizzling sees it.
+constexpr std::uintptr_t kArenaAlignment = 1024;
 
 /// Threads that wait for each other: all of a block at a barrier, all of a warp at a collective.
 struct Meeting {
@@ -26,43 +30,45 @@ struct Meeting {
 
 class Block : fp_machine {
  public:
-  Block(const Launch& launch, std::vector<Fiber>& fibers, std::mt19937_64& random)
+  Block(const Launch& launch, unsigned number, std::vector<Fiber>& fibers, std::mt19937_64& random)
       : fp_machine{},
         launch_(launch),
         fibers_(fibers),
         random_(random),
-        shared_((launch.shared_bytes + 15) / 16 * 4, fp_machine_nan()),
+        shared_((launch.shared_bytes + kArenaAlignment) / sizeof(float), fp_machine_nan()),
         waits_(launch.block),
-        copies_(launch.block) {
+        copies_(launch.block),
+        landing_(static_cast<Landing>((launch.seed + number) % 3)),
+        hopper_(model_engine(), landing_) {
+    block = number;
     barrier = [](fp_machine* m, int line) { of(m).wait_for_all(line); };
     meet = [](fp_machine* m, int line, unsigned lanes, act what, void* mine) {
       of(m).meet_group(line, lanes, what, mine);
     };
     copy = [](fp_machine* m, unsigned to, const void* from, unsigned bytes) {
       Block& b = of(m);
-      b.copies_[b.thread].add(reinterpret_cast<char*>(b.shared_.data()) + to, from, bytes,
-                              b.landing_, b.random_);
+      b.copies_[b.thread].add(reinterpret_cast<char*>(b.shared) + to, from, bytes, b.landing_,
+                              b.random_);
     };
     copy_commit = [](fp_machine* m) { of(m).copies_[m->thread].commit(); };
     copy_wait = [](fp_machine* m, unsigned groups) { of(m).copies_[m->thread].wait(groups); };
     fault = [](fp_machine* m, const char* what, unsigned long long address, unsigned bytes) {
       of(m).stop(fmt::format("{} ({} bytes at {:#x})", what, bytes, address));
     };
-    this->shared = shared_.data();
+    this->shared = arena();
+    hopper = hopper_.functions();
     this->shared_bytes = static_cast<unsigned>(launch.shared_bytes);
     ranges = launch.memory.data();
     range_count = launch.memory.size();
     all_.expected = launch.block;
   }
 
-  std::string run(unsigned number) {
-    block = number;
-    landing_ = static_cast<Landing>((launch_.seed + number) % 3);
+  std::string run() {
     std::vector<unsigned> live(launch_.block);
     std::iota(live.begin(), live.end(), 0u);
     for (unsigned t : live) fibers_[t].start([this] { launch_.kernel(launch_.args); });
     while (!live.empty()) {
-      const std::uint64_t before = progress_;
+      const std::uint64_t before = progress_ + hopper_.events();
       std::shuffle(live.begin(), live.end(), random_);
       for (unsigned t : live) {
         if (waits_[t].goes_on()) continue;
@@ -72,9 +78,12 @@ class Block : fp_machine {
         if (!fault_.empty()) return fault_;
       }
       progress_ += std::erase_if(live, [&](unsigned t) { return fibers_[t].done(); });
-      if (progress_ == before) return deadlock();
+      hopper_.tick();
+      if (progress_ + hopper_.events() == before && !hopper_.stalled()) return deadlock();
+      if (!fault_.empty()) return fault_;
     }
-    return {};
+    hopper_.finish();
+    return fault_;
   }
 
  private:
@@ -84,10 +93,27 @@ class Block : fp_machine {
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
+  float* arena() {
+    const auto at = reinterpret_cast<std::uintptr_t>(shared_.data());
+    return reinterpret_cast<float*>((at + kArenaAlignment - 1) & ~(kArenaAlignment - 1));
+  }
+  HopperModel::Engine model_engine() {
+    return {this,
+            [this] { fibers_[thread].yield(); },
+            [this](const std::string& what) { report(what); },
+            random_,
+            launch_.block,
+            launch_.grid,
+            launch_.shared_bytes,
+            reinterpret_cast<unsigned char*>(arena())};
+  }
   static Block& of(fp_machine* machine) { return *static_cast<Block*>(machine); }
 
-  void stop(const std::string& what) {
+  void report(const std::string& what) {
     if (fault_.empty()) fault_ = fmt::format("{} in block {}, thread {}", what, block, thread);
+  }
+  void stop(const std::string& what) {
+    report(what);
     for (;;) fibers_[thread].yield();  // never resumed
   }
 
@@ -153,9 +179,10 @@ class Block : fp_machine {
   std::map<std::pair<unsigned, unsigned>, Meeting> groups_;  ///< by size and first thread
   std::vector<Wait> waits_;
   std::vector<Copies> copies_;
-  Landing landing_ = Landing::early;
   std::uint64_t progress_ = 0;
   std::string fault_;
+  Landing landing_;
+  HopperModel hopper_;
 };
 
 }  // namespace
@@ -165,7 +192,7 @@ std::string run(const Launch& launch) {
   if (fibers.size() < launch.block) fibers = std::vector<Fiber>(launch.block);
   std::mt19937_64 random(launch.seed);
   for (unsigned number = 0; number < launch.grid; ++number) {
-    std::string fault = Block(launch, fibers, random).run(number);
+    std::string fault = Block(launch, number, fibers, random).run();
     if (!fault.empty()) return fault;
   }
   return {};

@@ -23,6 +23,11 @@ constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidImage = 200, 
 constexpr Result kLaunchFailed = 719;
 constexpr int kVersion = 12040;
 
+/// Of a parameter with tensor maps in it.
+struct alignas(64) AlignedBytes {
+  std::byte bytes[64];
+};
+
 struct FakeContext {
   int device;
 };
@@ -127,7 +132,7 @@ FUSEPLAN_EMULATOR_API Result cuDeviceGetName(char* name, int size, DeviceHandle)
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
-  *value = attribute == cuda::kCapabilityMajor ? 9 : 0;
+  *value = attribute == cuda::kCapabilityMajor ? 9 : attribute == cuda::kMultiprocessors ? 3 : 0;
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
@@ -224,7 +229,7 @@ FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned gr
   if (shared_bytes > fake.shared_bytes) return kInvalidValue;
   // The caller's block is copied: it may be gone before the device reads it.
   const auto bytes = *static_cast<const std::size_t*>(extra[3]);
-  std::vector<std::uint64_t> args((bytes + 7) / 8);
+  std::vector<AlignedBytes> args((bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
   std::memcpy(args.data(), extra[1], bytes);
   {
     const std::lock_guard lock(state().mutex);

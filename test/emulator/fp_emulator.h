@@ -30,6 +30,7 @@ struct fp_machine {
   unsigned thread, block;
   float* shared;
   unsigned shared_bytes;
+  struct fp_hopper* hopper;  ///< of fp_emulator_hopper.h
   const range* ranges;
   unsigned long range_count, last_range;
 };
@@ -111,5 +112,7 @@ FP_FN void fp_put(void* base, long long index, const T& value) {
 }
 
 #include "fp_emulator_warp.h"
+
+#include "fp_emulator_hopper.h"
 
 #endif
