@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "copies.hpp"
 #include "fiber.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 /// Of shared memory, as swizzling sees it.
 constexpr std::uintptr_t kArenaAlignment = 1024;
+constexpr unsigned kWarp = 32, kNobody = ~0u;
 
 /// Threads that wait for each other: all of a block at a barrier, all of a warp at a collective.
 struct Meeting {
@@ -69,9 +71,10 @@ class Block : fp_machine {
     for (unsigned t : live) fibers_[t].start([this] { launch_.kernel(launch_.args); });
     while (!live.empty()) {
       const std::uint64_t before = progress_ + hopper_.events();
+      choose_laggard(live);
       std::shuffle(live.begin(), live.end(), random_);
       for (unsigned t : live) {
-        if (waits_[t].goes_on()) continue;
+        if (waits_[t].goes_on() || t / kWarp == laggard_) continue;
         thread = t;
         launch_.enter(this);
         fibers_[t].resume();
@@ -79,7 +82,8 @@ class Block : fp_machine {
       }
       progress_ += std::erase_if(live, [&](unsigned t) { return fibers_[t].done(); });
       hopper_.tick();
-      if (progress_ + hopper_.events() == before && !hopper_.stalled()) return deadlock();
+      if (progress_ + hopper_.events() == before && !wake_laggard() && !hopper_.stalled())
+        return deadlock();
       if (!fault_.empty()) return fault_;
     }
     hopper_.finish();
@@ -108,6 +112,14 @@ class Block : fp_machine {
             reinterpret_cast<unsigned char*>(arena())};
   }
   static Block& of(fp_machine* machine) { return *static_cast<Block*>(machine); }
+
+  /// One warp may stay behind until no other can go on.
+  void choose_laggard(const std::vector<unsigned>& live) {
+    constexpr unsigned kOnce = 2;  // of how many turns
+    if (laggard_ == kNobody && random_() % kOnce == 0)
+      laggard_ = live[random_() % live.size()] / kWarp;
+  }
+  bool wake_laggard() { return std::exchange(laggard_, kNobody) != kNobody; }
 
   void report(const std::string& what) {
     if (fault_.empty()) fault_ = fmt::format("{} in block {}, thread {}", what, block, thread);
@@ -179,6 +191,7 @@ class Block : fp_machine {
   std::map<std::pair<unsigned, unsigned>, Meeting> groups_;  ///< by size and first thread
   std::vector<Wait> waits_;
   std::vector<Copies> copies_;
+  unsigned laggard_ = kNobody;
   std::uint64_t progress_ = 0;
   std::string fault_;
   Landing landing_;
