@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/gpu/chain_source.hpp"
+#include "kernels/gpu/conv_source.hpp"
 #include "kernels/gpu/hopper_shape.hpp"
 #include "kernels/gpu/sources.hpp"
 
@@ -23,124 +23,105 @@ bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(p
 
 class HopperProgram final : public Program {
  public:
-  HopperProgram(const Problem& problem, std::vector<View> elements, const SplitChain& chain,
-                const HopperTile& tile)
-      : g_(cpu::geometry_of(problem)),
-        elements_(std::move(elements)),
+  HopperProgram(const Problem& problem, const SplitChain& chain, const HopperTile& tile)
+      : shape_(problem, chain),
         chain_(chain),
         tile_(tile),
-        shape_(hopper_shape(problem, chain, tile)),
-        maps_{hopper_input_map(g_, problem.input().dtype, tile.m),
-              hopper_weight_map(g_, problem.conv()->weights.dtype, tile.n),
-              hopper_output_map(g_, problem.output().dtype)} {}
+        use_(hopper_shape(problem, chain, tile)),
+        maps_{hopper_input_map(shape_.geometry, problem.input().dtype, tile.m),
+              hopper_weight_map(shape_.geometry, problem.conv()->weights.dtype, tile.n),
+              hopper_output_map(shape_.geometry, problem.output().dtype)} {}
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
+    const ConvGeometry& g = shape_.geometry;
     ArgumentBlock block(scratch);
     chain_.put_pointers(arguments, block);
-    const std::size_t maps_at = block.align(TensorMap::kAlignment);
-    for (std::size_t i = 0; i < std::size(maps_); ++i)
-      block.put(std::array<std::byte, TensorMap::kBytes>{});
-    put_strides(g_.input, block);
-    put_strides(g_.output, block);
-    for (const View& element : elements_) put_strides(element, block);
-    if (elements_.empty()) put_strides({}, block);
-    block.put(Divisor(g_.output.len[4]));
-    block.put(Divisor(g_.output.len[3]));
-    for (std::int64_t length : {pixels(), tiles(), g_.input.len[3], g_.input.len[4]})
+    std::byte* maps = block.leave(kMaps * TensorMap::kBytes, TensorMap::kAlignment);
+    put_strides(g.input, block);
+    put_strides(g.output, block);
+    for (const View& element : shape_.elements) put_strides(element, block);
+    if (shape_.elements.empty()) put_strides({}, block);
+    block.put(Divisor(g.output.len[4]));
+    block.put(Divisor(g.output.len[3]));
+    for (std::int64_t length : {pixels(), tiles(), g.input.len[3], g.input.len[4]})
       block.put(static_cast<std::uint32_t>(length));
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
     if (is_aligned(arguments.input) && is_aligned(arguments.weights) &&
-        (!shape_.store_map || is_aligned(arguments.output))) {
-      fill_in(call, arguments, maps_at, scratch);
+        (!use_.store_map || is_aligned(arguments.output))) {
+      fill_in(call, arguments, maps, scratch);
     } else {
       call.entry = 1;
-      call.grid = static_cast<unsigned>((pixels() * g_.group_outputs - 1) / kPlainThreads + 1);
+      call.grid = static_cast<unsigned>((pixels() * g.group_outputs - 1) / kPlainThreads + 1);
       call.block = kPlainThreads;
     }
     return call;
   }
-  unsigned most_shared_bytes() const override { return shape_.shared_bytes; }
+  unsigned most_shared_bytes() const override { return use_.shared_bytes; }
 
  private:
+  static constexpr std::size_t kMaps = 3;
+
   static void put_strides(const View& view, ArgumentBlock& block) {
     for (std::size_t axis : kAxes) block.put(view.stride[axis]);
   }
-  std::int64_t pixels() const { return g_.output.len[0] * g_.output.pixels(); }
-  std::int64_t tiles() const { return hopper_tile_count(g_, tile_); }
+  std::int64_t pixels() const {
+    return shape_.geometry.output.len[0] * shape_.geometry.output.pixels();
+  }
+  std::int64_t tiles() const { return shape_.blocks(tile_.m, tile_.n); }
 
-  void fill_in(Call& call, const cpu::Arguments& arguments, std::size_t at,
-               Scratch& scratch) const {
-    const std::size_t count = shape_.store_map ? 3 : 2;
+  void fill_in(Call& call, const cpu::Arguments& arguments, std::byte* to, Scratch& scratch) const {
+    const std::size_t count = use_.store_map ? kMaps : kMaps - 1;
     const void* bases[] = {arguments.input, arguments.weights, arguments.output};
     auto* maps = scratch.take_array<TensorMap>(count);
     for (std::size_t i = 0; i < count; ++i) {
       new (maps + i) TensorMap(maps_[i]);
-      maps[i].at = at + i * TensorMap::kBytes;
+      maps[i].to = to + i * TensorMap::kBytes;
       maps[i].base = bases[i];
     }
     call.maps = {maps, count};
     call.grid = static_cast<unsigned>(tiles());
     call.block = kThreads;
-    call.shared_bytes = shape_.shared_bytes;
+    call.shared_bytes = use_.shared_bytes;
     call.blocks_stay = true;
   }
 
-  ConvGeometry g_;
-  std::vector<View> elements_;
+  ConvShape shape_;
   ChainArguments chain_;
   HopperTile tile_;
-  HopperShape shape_;
-  TensorMap maps_[3];  ///< input, filter, output
+  HopperShape use_;
+  TensorMap maps_[kMaps];  ///< input, filter, output
 };
 
 class HopperRecipe final : public Recipe {
  public:
   HopperRecipe(const Problem& problem, const SplitChain& chain, const HopperTile& tile)
-      : problem_(problem), chain_(chain), tile_(tile), g_(cpu::geometry_of(problem)) {
-    for (const Operand& element : chain.elements)
-      elements_.push_back(cpu::broadcast_view(element.tensor, problem.output()));
-  }
+      : problem_(problem), chain_(chain), tile_(tile), shape_(problem, chain) {}
 
   std::string source() const override {
     const std::string fields = fmt::format(
         "fp_tensor_map input_map, weight_map, output_map;\n"
         "long long input_stride[4], output_stride[4], element_stride[{}][4];\n"
         "fp_divisor width, height;\nunsigned pixels, tiles, input_h, input_w;\n",
-        std::max<std::size_t>(elements_.size(), 1));
-    return assemble_source(chain_macros(problem_, chain_) + macros(),
-                           chain_declarations(chain_, fields), "conv_hopper.cu", {"fp_hopper.h"});
+        std::max<std::size_t>(shape_.elements.size(), 1));
+    const HopperShape use = hopper_shape(problem_, chain_, tile_);
+    const std::string macros = chain_macros(problem_, chain_) + conv_macros(shape_) +
+                               define("BM", tile_.m) + define("BN", tile_.n) +
+                               define("STAGES", use.stages) + define("STORE_MAP", use.store_map);
+    return assemble_source(macros, chain_declarations(chain_, fields), "conv_hopper.cu",
+                           {"fp_conv.h", "fp_hopper.h"});
   }
   std::vector<std::string> entries() const override { return {"fp_conv_hopper", "fp_conv_plain"}; }
   std::unique_ptr<Program> bind() const override {
-    return std::make_unique<HopperProgram>(problem_, elements_, chain_, tile_);
+    return std::make_unique<HopperProgram>(problem_, chain_, tile_);
   }
 
  private:
-  std::string macros() const {
-    const HopperShape shape = hopper_shape(problem_, chain_, tile_);
-    std::string text;
-    const auto define = [&](const char* name, std::int64_t value) {
-      text += fmt::format("#define FP_{} {}\n", name, value);
-    };
-    define("BM", tile_.m), define("BN", tile_.n);
-    define("STAGES", shape.stages), define("STORE_MAP", shape.store_map ? 1 : 0);
-    define("C", g_.group_inputs), define("K", g_.group_outputs);
-    define("R", g_.filter[1]), define("S", g_.filter[2]);
-    define("STRIDE_H", g_.stride[1]), define("STRIDE_W", g_.stride[2]);
-    define("PAD_H", g_.pad_lo[1]), define("PAD_W", g_.pad_lo[2]);
-    define("DILATION_H", g_.dilation[1]), define("DILATION_W", g_.dilation[2]);
-    define("WEIGHT_K", g_.weight_stride[0]);
-    define("WEIGHT_R", g_.weight_stride[3]), define("WEIGHT_S", g_.weight_stride[4]);
-    return text;
-  }
-
   Problem problem_;
   SplitChain chain_;
   HopperTile tile_;
-  ConvGeometry g_;
-  std::vector<View> elements_;
+  ConvShape shape_;
 };
 
 }  // namespace

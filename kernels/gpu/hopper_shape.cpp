@@ -25,11 +25,14 @@ constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
+  return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
+}
+
 /// Cycles of a launch: tiles run in waves, each as long as its products or its copies, and then its
 /// chain and stores, which nothing hides.
 double cost(const ConvGeometry& g, const HopperTile& tile) {
-  const double waves =
-      std::ceil(static_cast<double>(hopper_tile_count(g, tile)) / kMultiprocessors);
+  const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
   const double steps =
       static_cast<double>(g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, kDepth));
   const double products = static_cast<double>(tile.m) * tile.n;
@@ -77,10 +80,6 @@ std::optional<std::string> strides_refusal(const char* what, const TensorMap& ma
 }
 
 }  // namespace
-
-std::int64_t hopper_tile_count(const ConvGeometry& g, const HopperTile& tile) {
-  return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
-}
 
 std::optional<std::int64_t> pixel_stride(const View& view) {
   std::optional<std::int64_t> first;

@@ -17,11 +17,9 @@ HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const 
 /// Elements from pixel to pixel, if they lie at equal distances in order of batch, height, width.
 std::optional<std::int64_t> pixel_stride(const cpu::View& view);
 
-/// The maps of a launch. `at` is not set.
+/// The maps of a launch. `to` is not set.
 TensorMap hopper_input_map(const cpu::ConvGeometry& g, DType dtype, int pixels);
 TensorMap hopper_weight_map(const cpu::ConvGeometry& g, DType dtype, int channels);
 TensorMap hopper_output_map(const cpu::ConvGeometry& g, DType dtype);
-
-std::int64_t hopper_tile_count(const cpu::ConvGeometry& g, const HopperTile& tile);
 
 }  // namespace fuseplan::gpu

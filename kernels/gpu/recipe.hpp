@@ -17,8 +17,8 @@ namespace fuseplan::gpu {
 struct Call {
   std::size_t entry = 0;  ///< by Recipe::entries index
   unsigned grid = 1, block = 1, shared_bytes = 0;
-  std::span<std::byte> arguments;
-  std::span<const TensorMap> maps = {};  ///< to be encoded into `arguments`
+  std::span<const std::byte> arguments;
+  std::span<const TensorMap> maps = {};  ///< of `arguments`, to be encoded before the launch
   /// Blocks take pieces of work in turn: no more are launched than can run at once, one on each
   /// multiprocessor.
   bool blocks_stay = false;

@@ -15,7 +15,7 @@ namespace fuseplan::gpu {
 struct TensorMap {
   static constexpr std::size_t kBytes = 128, kAlignment = 64;
 
-  std::size_t at = 0;  ///< where the encoded map goes in the call's arguments
+  std::byte* to = nullptr;  ///< where the encoded map goes: a place in the call's arguments
   const void* base = nullptr;
   DType dtype{};
   unsigned rank = 0;

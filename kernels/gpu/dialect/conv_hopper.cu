@@ -16,7 +16,6 @@
 #define FP_STEPS (FP_R * FP_S * FP_PIECES)
 // Products of 16 channels in a step; with few channels the rest of a piece is zeros.
 #define FP_PRODUCTS (FP_PIECES == 1 ? (FP_C + 15) / 16 : 4)
-#define FP_TILES_N ((FP_K + FP_BN - 1) / FP_BN)
 // What a consumer hands to the copy engine at once: 64 rows of 64 channels, in two buffers.
 #define FP_BYTES_BOX (64 * FP_ROW_BYTES)
 #define FP_BARRIER_BOTH 1  // of the two consumers; each has one of its own after it
@@ -49,21 +48,13 @@ FP_FN void fp_next(fp_turn& turn) {
   }
 }
 
-struct fp_place {
-  int n, p, q;
-};
-FP_FN fp_place fp_place_of(const fp_args& a, unsigned pixel) {
-  const unsigned row = fp_divide(pixel, a.width), image = fp_divide(row, a.height);
-  return {(int)image, (int)(row - image * a.height.divisor), (int)(pixel - row * a.width.divisor)};
-}
-
 FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
   fp_turn turn = {0, 0};
   FP_ONE_BY_ONE
   for (unsigned tile = fp_block(); tile < a.tiles; tile += fp_blocks()) {
-    const fp_place at = fp_place_of(a, tile / FP_TILES_N * FP_BM);
+    const fp_tile first = fp_tile_of(tile);
+    const fp_place at = fp_place_of(a, first.pixel);
     const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
-    const int k = tile % FP_TILES_N * FP_BN;
     FP_ONE_BY_ONE
     for (unsigned step = 0; step < FP_STEPS; ++step) {
       const int c = step % FP_PIECES * 64;
@@ -75,7 +66,7 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
       fp_tma_load_im2col(to, a.input_map, full, c, w, h, at.n,
                          (unsigned short)(tap_s * FP_DILATION_W),
                          (unsigned short)(tap_r * FP_DILATION_H));
-      fp_tma_load(to + FP_BYTES_A, a.weight_map, full, c, tap_s, tap_r, k);
+      fp_tma_load(to + FP_BYTES_A, a.weight_map, full, c, tap_s, tap_r, (int)first.channel);
       fp_next(turn);
     }
   }
@@ -244,14 +235,15 @@ FP_FN void fp_consume(const fp_args& a, const fp_shared& s) {
   unsigned box = 0;
   FP_ONE_BY_ONE
   for (unsigned tile = fp_block(); tile < a.tiles; tile += fp_blocks()) {
-    const unsigned k = tile % FP_TILES_N * FP_BN;
+    const fp_tile first = fp_tile_of(tile);
+    const unsigned k = first.channel;
     fp_fill_channels(a, s, k);
     float sums[FP_PARTS][FP_SUMS];
     fp_multiply(s, consumer, turn, sums);
     if constexpr (FP_CHANNELS > 0) fp_named_barrier(FP_BARRIER_BOTH, 256);
     FP_UNROLL
     for (int part = 0; part < FP_PARTS; ++part) {
-      const unsigned pixel = tile / FP_TILES_N * FP_BM + consumer * FP_ROWS + part * 64;
+      const unsigned pixel = first.pixel + consumer * FP_ROWS + part * 64;
       const unsigned mine = pixel + thread / 32 * 16 + thread % 32 / 4;
       const fp_row rows[2] = {fp_row_of(a, mine), fp_row_of(a, mine + 8)};
       if constexpr (FP_STORE_MAP) {

@@ -77,7 +77,8 @@ class CudaExecutable final : public Executable {
                         launch.elements, launch.scalars, launch.results, launch.parallel},
                        scratch);
     std::size_t bytes = call.arguments.size();
-    void* extra[] = {kExtraPointer, call.arguments.data(), kExtraSize, &bytes, kExtraEnd};
+    void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize,
+                     &bytes, kExtraEnd};
     const CurrentContext current(device_);
     const Stream stream = checked_stream(device_, launch.stream);
     encode_tensor_maps(call);

@@ -56,7 +56,7 @@ void encode_tensor_maps(const gpu::Call& call) {
     // The argument block lies where it lies; the driver wants its own alignment.
     alignas(TensorMap::kAlignment) std::byte encoded[TensorMap::kBytes];
     encode(map, encoded);
-    std::memcpy(call.arguments.data() + map.at, encoded, sizeof encoded);
+    std::memcpy(map.to, encoded, sizeof encoded);
   }
 }
 
