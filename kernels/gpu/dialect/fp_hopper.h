@@ -7,6 +7,10 @@ typedef unsigned long long fp_mbar;
 
 #if !defined(FP_EMULATOR)
 
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "this kernel is for sm_90a, which NVRTC knows from version 12.0 on"
+#endif
+
 // The copy engine reads tensor maps in place: the argument block must not be copied.
 #define FP_KERNEL_HOPPER(name, threads) \
   extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ fp_args a)
