@@ -76,6 +76,40 @@ TEST(Hopper, OneBinaryForAllSizes) {
   EXPECT_EQ(emulator::counters().compiled.size(), 1u);
 }
 
+// Maps are encoded by the launch, which allocates nothing and may be captured.
+TEST(Hopper, EncodesMapsWhileCaptured) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  EmulatedCase c(driver::parse_problem("f16:1x64x9x9:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)"));
+  c.compile(handle.get());
+  emulator::reset();
+  emulator::set_capturing(true);
+  const fuseplanStatus_t status =
+      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
+                          c.output().data(), c.args());
+  const emulator::Counters counters = emulator::counters();
+  emulator::reset();
+  EXPECT_EQ(status, fuseplanStatusSuccess) << fuseplanGetLastErrorMessage();
+  EXPECT_EQ(counters.capture_violations, 0);
+  ASSERT_EQ(counters.launches.size(), 1u);
+  EXPECT_EQ(counters.launches[0].kernel, "fp_conv_hopper");
+  EXPECT_TRUE(c.compare().ok());
+}
+
+std::string first_tile(const std::string& text) {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  return find_solver("gpu_hopper")->configs({problem, chain, {}}).front();
+}
+
+// No tile wider than the channels; the largest where there is work for all multiprocessors; smaller
+// ones where that leaves most of them idle.
+TEST(Hopper, TilesByTheModel) {
+  const std::string filter = ":nhwc;conv(f16:";
+  EXPECT_EQ(first_tile("f16:64x64x56x56" + filter + "64x64x3x3:nhwc,pad=1x1)"), "256x64");
+  EXPECT_EQ(first_tile("f16:256x256x28x28" + filter + "512x256x3x3:nhwc,pad=1x1)"), "128x256");
+  EXPECT_EQ(first_tile("f16:1x512x14x14" + filter + "512x512x3x3:nhwc,pad=1x1)"), "128x64");
+}
+
 std::string refusal(const std::string& text, const std::string& arch = "sm_90a") {
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
