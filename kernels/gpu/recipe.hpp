@@ -25,6 +25,9 @@ class Program {
   virtual ~Program() = default;
   /// The call's arguments lie in `scratch`. All pointers in `arguments` are device pointers.
   virtual Call call(const cpu::Arguments& arguments, Scratch& scratch) const = 0;
+  /// The most shared memory a call takes, where that is more than kFreelyShared.
+  virtual unsigned most_shared_bytes() const { return 0; }
+  static constexpr unsigned kFreelyShared = 48 << 10;  ///< bytes every launch may have
 };
 
 /// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width
