@@ -41,6 +41,7 @@ struct Traits {
   /// Whose shipped tuning table fits; not part of the text, since it changes no kernel's bytes.
   std::string family = "generic";
   std::string arch = {};  ///< of a GPU: "sm_90"
+  bool tf32 = false;      ///< products of f32 may be of values rounded to tf32 (11 bits)
   std::string to_text() const;
 };
 

@@ -43,6 +43,10 @@ FP_FN void fp_warp_barrier(FP_HERE) {
       fp_now, line, 32, [](fp_machine*, void* const*, unsigned) {}, nullptr);
 }
 
+struct fp_vec;
+FP_FN void fp_st16(unsigned to, const fp_vec& words) {
+  memcpy(fp_shared_memory(to, 16), static_cast<const void*>(&words), 16);
+}
 FP_FN void fp_cp16(unsigned to, const void* from, bool there) {
   fp_shared_memory(to, 16);
   if (there) fp_check(from, 16, 16, "a copy from outside all memory", "a misaligned copy");

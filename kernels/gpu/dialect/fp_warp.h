@@ -10,6 +10,12 @@ FP_FN unsigned fp_shared_at(const void* pointer) {
   return (unsigned)__cvta_generic_to_shared(pointer);
 }
 
+FP_FN void fp_st16(unsigned to, const fp_vec& words) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words.w[0]),
+               "r"(words.w[1]), "r"(words.w[2]), "r"(words.w[3])
+               : "memory");
+}
+
 // 16 bytes from global memory, or 16 zeros where they are not `there`. They have landed when the
 // thread has waited for the group it committed them to; other threads see them after a barrier.
 FP_FN void fp_cp16(unsigned to, const void* from, bool there) {
@@ -20,9 +26,7 @@ FP_FN void fp_cp16(unsigned to, const void* from, bool there) {
 #else
   fp_vec words = {};
   if (there) words = *static_cast<const fp_vec*>(from);
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words.w[0]),
-               "r"(words.w[1]), "r"(words.w[2]), "r"(words.w[3])
-               : "memory");
+  fp_st16(to, words);
 #endif
 }
 FP_FN void fp_cp_commit() {
