@@ -58,12 +58,13 @@ std::string conv_macros(const ConvShape& shape) {
 std::string conv_fields(const ConvShape& shape) {
   return fmt::format(
       "long long input_stride[4], output_stride[4], element_stride[{}][4];\n"
-      "fp_divisor width, height;\nunsigned pixels, input_h, input_w;\n",
+      "fp_divisor width, height;\nunsigned pixels, input_h, input_w, wide;\n",
       std::max<std::size_t>(shape.elements.size(), 1));
 }
 
 std::span<const std::byte> conv_arguments(const ConvShape& shape, const ChainArguments& chain,
-                                          const cpu::Arguments& arguments, Scratch& scratch) {
+                                          const cpu::Arguments& arguments, Scratch& scratch,
+                                          bool wide) {
   const cpu::ConvGeometry& g = shape.geometry;
   ArgumentBlock block(scratch);
   chain.put_pointers(arguments, block);
@@ -75,6 +76,7 @@ std::span<const std::byte> conv_arguments(const ConvShape& shape, const ChainArg
   block.put(Divisor(g.output.len[3]));
   for (std::int64_t length : {g.output.len[0] * g.output.pixels(), g.input.len[3], g.input.len[4]})
     block.put(static_cast<std::uint32_t>(length));
+  block.put(static_cast<std::uint32_t>(wide));
   chain.put_uniforms(arguments, block, scratch);
   return block.finish();
 }

@@ -34,6 +34,7 @@ std::string define(const char* name, std::int64_t value);
 /// The members of fp_args between the chain's pointers and its uniform values.
 std::string conv_fields(const ConvShape& shape);
 std::span<const std::byte> conv_arguments(const ConvShape& shape, const ChainArguments& chain,
-                                          const cpu::Arguments& arguments, Scratch& scratch);
+                                          const cpu::Arguments& arguments, Scratch& scratch,
+                                          bool wide = false);
 
 }  // namespace fuseplan::gpu

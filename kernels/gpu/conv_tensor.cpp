@@ -17,12 +17,11 @@ using cpu::View;
 constexpr int kChunkBytes = 16;
 constexpr int kLanes = 8;  ///< channels that a thread of the wide entry finishes at once
 
-// A step of 8 chunks has half the barriers of one of 4; parts of 64 x 64 read shared memory least.
+// Parts of 64 x 64 read shared memory least for each product.
 constexpr TensorTile kTiles[] = {
-    {128, 128, 2, 2, 1, 8, 3, 1.0}, {256, 128, 4, 2, 1, 4, 3, 1.0}, {128, 128, 2, 4, 1, 4, 3, 0.9},
-    {128, 64, 2, 2, 1, 8, 3, 0.85}, {128, 64, 2, 2, 1, 4, 3, 0.8},  {64, 64, 2, 2, 1, 8, 3, 0.7},
-    {64, 64, 2, 2, 1, 4, 4, 0.65},  {64, 64, 2, 2, 2, 8, 3, 0.65},  {128, 32, 4, 1, 1, 8, 3, 0.6},
-    {64, 32, 2, 1, 4, 8, 3, 0.5},   {32, 64, 1, 2, 4, 8, 3, 0.5},
+    {128, 128, 2, 2, 1, 4, 4, 1.0}, {256, 128, 4, 2, 1, 4, 3, 1.0}, {128, 128, 2, 4, 1, 4, 3, 0.9},
+    {128, 64, 2, 2, 1, 4, 4, 0.8},  {64, 64, 2, 2, 1, 4, 4, 0.65},  {64, 64, 2, 2, 2, 8, 3, 0.65},
+    {128, 32, 4, 1, 1, 4, 4, 0.6},  {64, 32, 2, 1, 4, 8, 3, 0.5},   {32, 64, 1, 2, 4, 8, 3, 0.5},
 };
 
 int threads_of(const TensorTile& tile) { return 32 * tile.warps_m * tile.warps_n * tile.warps_k; }
@@ -94,10 +93,10 @@ class TensorProgram final : public Program {
       : shape_(std::move(shape)), chain_(chain), tile_(tile), wide_(wide), divides_(divides()) {}
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
-    return {divides_ && aligned(arguments) ? 1u : 0u,
-            static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n)),
+    const bool wide = divides_ && aligned(arguments);
+    return {0, static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n)),
             static_cast<unsigned>(threads_of(tile_)), shared_bytes(tile_),
-            conv_arguments(shape_, chain_, arguments, scratch)};
+            conv_arguments(shape_, chain_, arguments, scratch, wide)};
   }
   unsigned most_shared_bytes() const override { return shared_bytes(tile_); }
 
@@ -149,10 +148,7 @@ class TensorRecipe final : public Recipe {
                            chain_declarations(chain_, conv_fields(shape_)), "conv_tensor.cu",
                            {"fp_conv.h", "fp_warp.h"});
   }
-  std::vector<std::string> entries() const override {
-    if (!wide_.any()) return {"fp_conv_tensor"};
-    return {"fp_conv_tensor", "fp_conv_tensor_wide"};
-  }
+  std::vector<std::string> entries() const override { return {"fp_conv_tensor"}; }
   std::unique_ptr<Program> bind() const override {
     return std::make_unique<TensorProgram>(shape_, chain_, tile_, wide_);
   }
@@ -162,9 +158,10 @@ class TensorRecipe final : public Recipe {
     return define("THREADS", threads_of(tile_)) + define("BM", tile_.m) + define("BN", tile_.n) +
            define("WARPS_M", tile_.warps_m) + define("WARPS_N", tile_.warps_n) +
            define("WARPS_K", tile_.warps_k) + define("CHUNKS", tile_.chunks) +
-           define("STAGES", tile_.stages) + define("DENSE_WEIGHTS", wide_.dense) +
-           define("COPY_INPUT", wide_.input) + define("COPY_WEIGHTS", wide_.weights) +
-           define("WIDE_OUTPUT", wide_.output) + define("ELEMENT_LANES", wide_.element_lanes);
+           define("STAGES", tile_.stages) + define("WIDE", wide_.any()) +
+           define("DENSE_WEIGHTS", wide_.dense) + define("COPY_INPUT", wide_.input) +
+           define("COPY_WEIGHTS", wide_.weights) + define("WIDE_OUTPUT", wide_.output) +
+           define("ELEMENT_LANES", wide_.element_lanes);
   }
 
   Problem problem_;
@@ -180,6 +177,13 @@ constexpr double kProcessors = 132, kProducts = 1024, kInstructions = 128;
 constexpr double kStepLatency = 350, kFinish = 0.15;
 // Instructions of gathering a value.
 constexpr double kGather = 12;
+// Chunks that a thread gathers for a step: they take four registers each, and much code.
+constexpr int kMostGathered = 4;
+
+int gathered(const Wide& wide, const TensorTile& tile) {
+  const int rows = (wide.input ? 0 : tile.m) + (wide.weights ? 0 : tile.n);
+  return rows * tile.chunks / threads_of(tile);
+}
 
 /// Time of a launch in cycles.
 double cost(const Problem& problem, const ConvShape& shape, const Wide& wide,
@@ -206,7 +210,8 @@ std::vector<TensorTile> tensor_tiles(const Problem& problem, int capability) {
   const Wide wide(problem, shape);
   std::vector<TensorTile> tiles;
   for (const TensorTile& tile : kTiles)
-    if (shared_bytes(tile) <= shared_limit(capability)) tiles.push_back(tile);
+    if (shared_bytes(tile) <= shared_limit(capability) && gathered(wide, tile) <= kMostGathered)
+      tiles.push_back(tile);
   std::ranges::stable_sort(tiles, {}, [&](const TensorTile& tile) {
     return cost(problem, shape, wide, tile, capability);
   });

@@ -14,7 +14,7 @@ class DeviceSamples : public testing::TestWithParam<SolverSample> {};
 // Every type, in layouts that alternate from sample to sample. Tensors off a 16-byte boundary take
 // the narrow entry, the others the wide one where there is one.
 TEST_P(DeviceSamples, EveryType) {
-  const Handle handle = emulated_handle();
+  const Handle handle = emulated_handle("--cache=mem --tf32=1");
   const std::string solver(GetParam().solver->id());
   std::uint64_t stream = GetParam().text.size();
   for (fuseplanDataType_t type : kTypes) {
@@ -45,6 +45,21 @@ TEST(DeviceKernels, EveryTile) {
     SCOPED_TRACE(tile);
     driver::check(
         fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_conv:") + tile).c_str()));
+    expect_right_on_device(handle, problem);
+  }
+}
+
+// One of each kind: warps of 64 x 64 and 64 x 32, with the depth shared by two and by four.
+TEST(DeviceKernels, EveryKindOfTensorTile) {
+  const Handle handle = emulated_handle();
+  const ProblemSpec problem = driver::parse_problem(
+      "f16:2x40x9x9:nhwc;conv(f16:144x40x3x3:nhwc,pad=1x1);add(f16:2x144x9x9:nhwc);"
+      "activation(leakyrelu)");
+  for (const char* tile : {"128x128w2x2x1c4s4", "128x128w2x4x1c4s3", "64x64w2x2x2c8s3",
+                           "32x64w1x2x4c8s3", "128x32w4x1x1c4s4"}) {
+    SCOPED_TRACE(tile);
+    driver::check(
+        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_tensor:") + tile).c_str()));
     expect_right_on_device(handle, problem);
   }
 }

@@ -154,26 +154,43 @@ FP_FN void fp_load_columns(const fp_args& a, const fp_tile& tile, unsigned depth
     }
   }
 }
-template <bool wide>
+// Everything chunk by chunk, in little code: for launches whose addresses are not those of the wide
+// accesses that the source provides for. Columns follow rows in a stage.
+FP_FN void fp_gather_step(const fp_args& a, const fp_tile& tile, unsigned depth, unsigned stage) {
+  FP_ONE_BY_ONE
+  for (unsigned at = fp_thread(); at < (FP_BM + FP_BN) * FP_CHUNKS; at += FP_THREADS) {
+    const unsigned row = at / FP_CHUNKS, chunk = at % FP_CHUNKS, d = depth + chunk * FP_EACH;
+    const fp_vec words = row < FP_BM
+                             ? fp_gather_input(a, fp_pixel_of(a, tile.pixel + row, tile.group), d)
+                             : fp_gather_weights(a, tile, tile.channel + row - FP_BM, d);
+    fp_st16(stage + fp_slot_at(row, chunk), words);
+  }
+}
+FP_FN bool fp_is_wide(const fp_args& a) { return !FP_WIDE || a.wide; }
+
 FP_FN void fp_load_step(const fp_args& a, const fp_tile& tile, const fp_pixel* pixels,
                         unsigned step, unsigned stage, fp_gathered& gathered) {
   if (step < FP_STEPS) {
-    fp_load_rows<wide && FP_COPY_INPUT>(a, pixels, step * FP_STEP, stage, gathered);
-    fp_load_columns<wide && FP_COPY_WEIGHTS>(a, tile, step * FP_STEP, stage, gathered);
+    if (fp_is_wide(a)) {
+      fp_load_rows<FP_COPY_INPUT>(a, pixels, step * FP_STEP, stage, gathered);
+      fp_load_columns<FP_COPY_WEIGHTS>(a, tile, step * FP_STEP, stage, gathered);
+    } else {
+      fp_gather_step(a, tile, step * FP_STEP, stage);
+    }
   }
   fp_cp_commit();
 }
-template <bool wide>
-FP_FN void fp_put_down(unsigned step, unsigned stage, const fp_gathered& gathered) {
-  if (step >= FP_STEPS) return;
-  if constexpr (!(wide && FP_COPY_INPUT)) {
+FP_FN void fp_put_down(const fp_args& a, unsigned step, unsigned stage,
+                       const fp_gathered& gathered) {
+  if (step >= FP_STEPS || !fp_is_wide(a)) return;
+  if constexpr (!FP_COPY_INPUT) {
     FP_UNROLL
     for (int i = 0; i < FP_LOADS_A; ++i) {
       const fp_slot slot = fp_row_slot<false>(i);
       fp_st16(stage + fp_slot_at(slot.row, slot.chunk), gathered.a[i]);
     }
   }
-  if constexpr (!(wide && FP_COPY_WEIGHTS)) {
+  if constexpr (!FP_COPY_WEIGHTS) {
     FP_UNROLL
     for (int i = 0; i < FP_LOADS_B; ++i) {
       const fp_slot slot = fp_column_slot(i);
@@ -322,7 +339,6 @@ FP_FN void fp_stage_sums(const fp_sums& sums, float* part) {
     }
   }
 }
-template <bool wide>
 FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums, float* part) {
   FP_ONE_BY_ONE
   for (unsigned m = 0; m < FP_WARPS_M; ++m) {
@@ -332,22 +348,22 @@ FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums,
     const fp_tile rows = {tile.pixel + m * FP_WM, tile.channel, tile.group};
     if constexpr (FP_OUT_PIXELS) {
       fp_finish_along_pixels(a, rows, part);
+    } else if (FP_WIDE_OUTPUT && a.wide) {
+      fp_finish_along_channels<FP_WIDE_OUTPUT ? 8 : 1>(a, rows, part);
     } else {
-      fp_finish_along_channels<wide && FP_WIDE_OUTPUT ? 8 : 1>(a, rows, part);
+      fp_finish_along_channels<1>(a, rows, part);
     }
   }
 }
 
-template <bool wide>
-FP_FN void fp_convolve(const fp_args& a) {
+FP_KERNEL(fp_conv_tensor, FP_THREADS) {
   FP_SHARED(shared);
   const unsigned ring = fp_shared_at(shared);
   const fp_tile tile = fp_tile_of(fp_block());
   fp_pixel pixels[FP_LOADS_A];
   FP_UNROLL
   for (int i = 0; i < FP_LOADS_A; ++i)
-    pixels[i] =
-        fp_pixel_of(a, tile.pixel + fp_row_slot < wide && FP_COPY_INPUT > (i).row, tile.group);
+    pixels[i] = fp_pixel_of(a, tile.pixel + fp_row_slot<FP_COPY_INPUT>(i).row, tile.group);
 
   fp_sums sums;
   FP_UNROLL
@@ -356,23 +372,18 @@ FP_FN void fp_convolve(const fp_args& a) {
   fp_gathered gathered;
   FP_ONE_BY_ONE
   for (unsigned step = 0; step + 1 < FP_STAGES; ++step) {
-    fp_load_step<wide>(a, tile, pixels, step, ring + step * FP_STAGE, gathered);
-    fp_put_down<wide>(step, ring + step * FP_STAGE, gathered);
+    fp_load_step(a, tile, pixels, step, ring + step * FP_STAGE, gathered);
+    fp_put_down(a, step, ring + step * FP_STAGE, gathered);
   }
   FP_ONE_BY_ONE
   for (unsigned step = 0; step < FP_STEPS; ++step) {
     const unsigned next = step + FP_STAGES - 1, free = ring + next % FP_STAGES * FP_STAGE;
     fp_cp_wait<FP_STAGES - 2>();
     fp_barrier();
-    fp_load_step<wide>(a, tile, pixels, next, free, gathered);
+    fp_load_step(a, tile, pixels, next, free, gathered);
     fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
-    fp_put_down<wide>(next, free, gathered);
+    fp_put_down(a, next, free, gathered);
   }
   if constexpr (FP_WARPS_K > 1) fp_add_depths(sums, shared);
-  fp_finish<wide>(a, tile, sums, shared);
+  fp_finish(a, tile, sums, shared);
 }
-
-FP_KERNEL(fp_conv_tensor, FP_THREADS) { fp_convolve<false>(a); }
-#if FP_COPY_INPUT || FP_COPY_WEIGHTS || FP_WIDE_OUTPUT
-FP_KERNEL(fp_conv_tensor_wide, FP_THREADS) { fp_convolve<true>(a); }
-#endif
