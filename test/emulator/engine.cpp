@@ -15,6 +15,8 @@
 namespace fuseplan::emulator {
 namespace {
 
+constexpr unsigned kWarp = 32, kNone = ~0u;
+
 /// Threads that wait for each other: all of a block at a barrier, all of a warp at a collective.
 struct Meeting {
   unsigned expected = 0, arrived = 0;
@@ -64,15 +66,17 @@ class Block : fp_machine {
     while (!live.empty()) {
       const std::uint64_t before = progress_;
       std::shuffle(live.begin(), live.end(), random_);
+      const unsigned late = delay_one();
       for (unsigned t : live) {
-        if (waits_[t].goes_on()) continue;
+        if (waits_[t].goes_on() || t / kWarp == late) continue;
         thread = t;
         launch_.enter(this);
         fibers_[t].resume();
         if (!fault_.empty()) return fault_;
       }
       progress_ += std::erase_if(live, [&](unsigned t) { return fibers_[t].done(); });
-      if (progress_ == before) return deadlock();
+      if (progress_ == before && late == kNone) return deadlock();
+      if (progress_ == before) delayed_for_ = 0;
     }
     return {};
   }
@@ -89,6 +93,17 @@ class Block : fp_machine {
   void stop(const std::string& what) {
     if (fault_.empty()) fault_ = fmt::format("{} in block {}, thread {}", what, block, thread);
     for (;;) fibers_[thread].yield();  // never resumed
+  }
+
+  /// Warps do not keep step: every now and then one of them stops for a while. Its number, or
+  /// kNone.
+  unsigned delay_one() {
+    constexpr unsigned kLongest = 64;
+    if (delayed_for_ > 0 && --delayed_for_ > 0) return delayed_;
+    if (random_() % 8 != 0) return kNone;
+    delayed_ = static_cast<unsigned>(random_() % ((launch_.block + kWarp - 1) / kWarp));
+    delayed_for_ = static_cast<unsigned>(random_() % kLongest + 1);
+    return delayed_;
   }
 
   std::string deadlock() const {
@@ -153,6 +168,7 @@ class Block : fp_machine {
   std::map<std::pair<unsigned, unsigned>, Meeting> groups_;  ///< by size and first thread
   std::vector<Wait> waits_;
   std::vector<Copies> copies_;
+  unsigned delayed_ = 0, delayed_for_ = 0;  ///< a warp, and rounds
   Landing landing_ = Landing::early;
   std::uint64_t progress_ = 0;
   std::string fault_;

@@ -334,8 +334,8 @@ FP_FN void fp_stage_sums(const fp_sums& sums, float* part) {
     for (int j = 0; j < FP_WN / 8; ++j) {
       FP_UNROLL
       for (int e = 0; e < 4; ++e)
-        part[(i * 16 + fp_lane() / 4 + e / 2 * 8) * FP_PART_ROW + fp_warp_n() * FP_WN + j * 8 +
-             fp_lane() % 4 * 2 + e % 2] = sums[i][j][e];
+        part[(i * 16 + fp_sum_row(fp_lane(), e)) * FP_PART_ROW + fp_warp_n() * FP_WN + j * 8 +
+             fp_sum_column(fp_lane(), e)] = sums[i][j][e];
     }
   }
 }
