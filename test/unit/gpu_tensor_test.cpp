@@ -71,7 +71,6 @@ TEST(TensorConditions, ArchitectureTypeAndSize) {
   EXPECT_FALSE(accepted(text("f32"), "sm_90"));
   EXPECT_TRUE(accepted(text("f32"), "sm_90", true));
   EXPECT_FALSE(accepted("f32:1x16x8x8:nhwc;conv(f32:16x16x3x3:nhwc,strict)", "sm_90", true));
-  EXPECT_FALSE(accepted("f16:1x16x8x8:nhwc;conv(bf16:16x16x3x3:nhwc)", "sm_90"));
   EXPECT_FALSE(accepted("f16:1x16x8x8:nhwc;conv(f16:16x1x3x3:nhwc,groups=16)", "sm_90"));
   EXPECT_FALSE(accepted("f16:1x2x8x8:nhwc;conv(f16:16x2x1x1:nhwc)", "sm_90"));
   EXPECT_FALSE(accepted(text("f16"), "gfx90a"));
