@@ -67,7 +67,6 @@ class GpuTensor final : public Solver {
 
  private:
   static void need_types(const Question& question, Verdict& verdict) {
-    const ConvOp& op = *question.problem.conv();
     const DType input = question.problem.input().dtype;
     const int capability = capability_of(question.traits);
     verdict.need(capability >= kFirst, RejectCode::Device, "architecture", question.traits.arch,
@@ -75,13 +74,10 @@ class GpuTensor final : public Solver {
     verdict.need(input == DType::f16 || capability >= kFirstOfAllTypes, RejectCode::Device,
                  "architecture", question.traits.arch,
                  fmt::format("sm_{} or later for {}", kFirstOfAllTypes, name_of(input)));
-    verdict.need(op.weights.dtype == input, RejectCode::DataType, "filters",
-                 name_of(op.weights.dtype), std::string("the input's type, ") + name_of(input), {},
-                 0);
     if (input != DType::f32) return;
     verdict.need(question.traits.tf32, RejectCode::DataType, "input", "f32",
                  "f16 or bf16; or f32 rounded to tf32", "allow that by the tf32 option", 0);
-    verdict.need(!op.conv.strict, RejectCode::Attribute, "strict", "1", "0",
+    verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it rounds f32 to tf32", 0);
   }
 

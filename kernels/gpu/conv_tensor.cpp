@@ -26,12 +26,14 @@ constexpr TensorTile kTiles[] = {
 
 int threads_of(const TensorTile& tile) { return 32 * tile.warps_m * tile.warps_n * tile.warps_k; }
 
-/// The ring; later the sums of warps that share a depth; later rows of the finished tile.
-unsigned shared_bytes(const TensorTile& tile) {
+/// The ring; later the sums of warps that share a depth; later rows of the finished tile, and its
+/// channels' values.
+unsigned shared_bytes(const TensorTile& tile, std::size_t channels = 0) {
   constexpr int kRowPadding = 8;  // FP_PART_ROW
   const int ring = tile.stages * (tile.m + tile.n) * tile.chunks * kChunkBytes;
   const int depths = (tile.warps_k - 1) * tile.m * tile.n * 4;
-  const int part = tile.m / tile.warps_m * (tile.n + kRowPadding) * 4;
+  const int part =
+      (tile.m / tile.warps_m * (tile.n + kRowPadding) + tile.n * static_cast<int>(channels)) * 4;
   return static_cast<unsigned>(std::max({ring, depths, part}));
 }
 
@@ -90,15 +92,20 @@ struct Wide {
 class TensorProgram final : public Program {
  public:
   TensorProgram(ConvShape shape, const SplitChain& chain, const TensorTile& tile, const Wide& wide)
-      : shape_(std::move(shape)), chain_(chain), tile_(tile), wide_(wide), divides_(divides()) {}
+      : shape_(std::move(shape)),
+        chain_(chain),
+        tile_(tile),
+        wide_(wide),
+        divides_(divides()),
+        shared_bytes_(shared_bytes(tile, chain.channels.roots.size())) {}
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
     const bool wide = divides_ && aligned(arguments);
     return {0, static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n)),
-            static_cast<unsigned>(threads_of(tile_)), shared_bytes(tile_),
+            static_cast<unsigned>(threads_of(tile_)), shared_bytes_,
             conv_arguments(shape_, chain_, arguments, scratch, wide)};
   }
-  unsigned most_shared_bytes() const override { return shared_bytes(tile_); }
+  unsigned most_shared_bytes() const override { return shared_bytes_; }
 
  private:
   static bool divides(const View& view, int by) {
@@ -132,6 +139,7 @@ class TensorProgram final : public Program {
   TensorTile tile_;
   Wide wide_;
   bool divides_;
+  unsigned shared_bytes_;
 };
 
 class TensorRecipe final : public Recipe {
@@ -146,7 +154,7 @@ class TensorRecipe final : public Recipe {
   std::string source() const override {
     return assemble_source(chain_macros(problem_, chain_) + conv_macros(shape_) + macros(),
                            chain_declarations(chain_, conv_fields(shape_)), "conv_tensor.cu",
-                           {"fp_conv.h", "fp_warp.h"});
+                           {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h"});
   }
   std::vector<std::string> entries() const override { return {"fp_conv_tensor"}; }
   std::unique_ptr<Program> bind() const override {
@@ -157,11 +165,11 @@ class TensorRecipe final : public Recipe {
   std::string macros() const {
     return define("THREADS", threads_of(tile_)) + define("BM", tile_.m) + define("BN", tile_.n) +
            define("WARPS_M", tile_.warps_m) + define("WARPS_N", tile_.warps_n) +
-           define("WARPS_K", tile_.warps_k) + define("CHUNKS", tile_.chunks) +
-           define("STAGES", tile_.stages) + define("WIDE", wide_.any()) +
-           define("DENSE_WEIGHTS", wide_.dense) + define("COPY_INPUT", wide_.input) +
-           define("COPY_WEIGHTS", wide_.weights) + define("WIDE_OUTPUT", wide_.output) +
-           define("ELEMENT_LANES", wide_.element_lanes);
+           define("WARPS_K", tile_.warps_k) + define("PART_M", tile_.m / tile_.warps_m) +
+           define("CHUNKS", tile_.chunks) + define("STAGES", tile_.stages) +
+           define("WIDE", wide_.any()) + define("DENSE_WEIGHTS", wide_.dense) +
+           define("COPY_INPUT", wide_.input) + define("COPY_WEIGHTS", wide_.weights) +
+           define("WIDE_OUTPUT", wide_.output) + define("ELEMENT_LANES", wide_.element_lanes);
   }
 
   Problem problem_;

@@ -94,3 +94,7 @@ FP_FN void fp_mma(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigne
 }
 
 #endif
+
+// Where value `i` of a lane's sums lies in their 16 x 8.
+FP_FN unsigned fp_sum_row(unsigned lane, int i) { return lane / 4 + i / 2 * 8; }
+FP_FN unsigned fp_sum_column(unsigned lane, int i) { return lane % 4 * 2 + i % 2; }
