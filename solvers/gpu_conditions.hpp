@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdlib>
+
 #include "solvers/cpu_conditions.hpp"
 
 namespace fuseplan {
@@ -12,6 +14,19 @@ inline void need_count(Verdict& verdict, std::string_view what, double count) {
   constexpr double kMost = 2147483647;
   verdict.need(count <= kMost, RejectCode::Size, what, fmt::format("{:.0f}", count),
                fmt::format("at most {:.0f}", kMost), "cut the batch");
+}
+
+/// Kernels of fp_conv.h have two spatial axes.
+inline void need_planar(const Question& question, Verdict& verdict) {
+  const int spatial = static_cast<int>(question.problem.input().spatial());
+  verdict.need(spatial <= 2, RejectCode::Convolution, "spatial dimensions", std::to_string(spatial),
+               "at most 2", "convolutions over a volume run on the CPU");
+}
+
+/// 90 for "sm_90" and "sm_90a"; 0 for anything else.
+inline int capability_of(const Traits& traits) {
+  constexpr std::string_view kPrefix = "sm_";
+  return traits.arch.starts_with(kPrefix) ? std::atoi(traits.arch.c_str() + kPrefix.size()) : 0;
 }
 
 }  // namespace fuseplan

@@ -20,11 +20,9 @@ class GpuConv final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
-    const Problem& problem = question.problem;
-    verdict.need(problem.input().spatial() <= 2, RejectCode::Convolution, "spatial dimensions",
-                 std::to_string(problem.input().spatial()), "at most 2",
-                 "convolutions over a volume run on the CPU");
+    need_planar(question, verdict);
     if (!verdict.accepted()) return;
+    const Problem& problem = question.problem;
     const Tensor& output = problem.output();
     need_count(verdict, "output pixels of the batch",
                static_cast<double>(output.elements() / output.lens[1]));

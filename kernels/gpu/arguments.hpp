@@ -37,13 +37,24 @@ class ArgumentBlock {
     std::memcpy(bytes_ + used_, &value, sizeof value);
     used_ += sizeof value;
   }
-  /// The struct's size is a multiple of 8.
-  std::span<const std::byte> finish() {
-    while (used_ % 8 != 0) put(std::byte{0});
+  /// Zeros up to a multiple of `alignment`, and `bytes` more, which are the caller's to fill.
+  std::byte* leave(std::size_t bytes, std::size_t alignment) {
+    align(alignment);
+    std::byte* place = bytes_ + used_;
+    while (bytes-- > 0) put(std::byte{0});
+    return place;
+  }
+  /// The struct's size is a multiple of its alignment.
+  std::span<const std::byte> finish(std::size_t alignment = 8) {
+    align(alignment);
     return {bytes_, used_};
   }
 
  private:
+  void align(std::size_t bytes) {
+    while (used_ % bytes != 0) put(std::byte{0});
+  }
+
   std::byte* bytes_;
   std::size_t used_ = 0;
 };

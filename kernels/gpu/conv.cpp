@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/geometry.hpp"
-#include "kernels/gpu/chain_source.hpp"
+#include "kernels/gpu/conv_source.hpp"
 #include "kernels/gpu/sources.hpp"
 
 namespace fuseplan::gpu {
 namespace {
-
-using cpu::ConvGeometry;
-using cpu::View;
 
 constexpr int kThreads = 256, kDepth = 8;
 constexpr int kRowPadding = 4;  ///< FP_ROW_A, FP_ROW_B
@@ -24,16 +20,10 @@ constexpr ConvTile kTiles[] = {
 // Blocks that run at once on a large device (132 multiprocessors of an H200, two on each).
 constexpr double kBlocksAtOnce = 264;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t blocks_of(const ConvGeometry& g, const ConvTile& tile) {
-  return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n) *
-         g.groups;
-}
-
 /// Time of a launch in units of a block's products at full speed.
-double cost(const ConvGeometry& g, const ConvTile& tile) {
-  const double rounds = std::ceil(static_cast<double>(blocks_of(g, tile)) / kBlocksAtOnce);
+double cost(const ConvShape& shape, const ConvTile& tile) {
+  const double rounds =
+      std::ceil(static_cast<double>(shape.blocks(tile.m, tile.n)) / kBlocksAtOnce);
   return rounds * tile.m * tile.n / tile.efficiency;
 }
 
@@ -44,39 +34,19 @@ std::size_t shared_floats(const ConvTile& tile) {
   return static_cast<std::size_t>(std::max(buffers, part_m * (part_n + 1)));
 }
 
-// The order N, C, H, W of a view whose depth is 1.
-constexpr std::size_t kAxes[] = {0, 1, 3, 4};
-
 class ConvProgram final : public Program {
  public:
-  ConvProgram(const ConvGeometry& g, std::vector<View> elements, const SplitChain& chain,
-              const ConvTile& tile)
-      : g_(g), elements_(std::move(elements)), chain_(chain), tile_(tile) {}
+  ConvProgram(ConvShape shape, const SplitChain& chain, const ConvTile& tile)
+      : shape_(std::move(shape)), chain_(chain), tile_(tile) {}
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
-    ArgumentBlock block(scratch);
-    chain_.put_pointers(arguments, block);
-    put_strides(g_.input, block);
-    put_strides(g_.output, block);
-    for (const View& element : elements_) put_strides(element, block);
-    if (elements_.empty()) put_strides({}, block);
-    block.put(Divisor(g_.output.len[4]));
-    block.put(Divisor(g_.output.len[3]));
-    for (std::int64_t length :
-         {g_.output.len[0] * g_.output.pixels(), g_.input.len[3], g_.input.len[4]})
-      block.put(static_cast<std::uint32_t>(length));
-    chain_.put_uniforms(arguments, block, scratch);
-    return {0, static_cast<unsigned>(blocks_of(g_, tile_)), kThreads,
-            static_cast<unsigned>(shared_floats(tile_) * sizeof(float)), block.finish()};
+    return {0, static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n)), kThreads,
+            static_cast<unsigned>(shared_floats(tile_) * sizeof(float)),
+            conv_arguments(shape_, chain_, arguments, scratch)};
   }
 
  private:
-  static void put_strides(const View& view, ArgumentBlock& block) {
-    for (std::size_t axis : kAxes) block.put(view.stride[axis]);
-  }
-
-  ConvGeometry g_;
-  std::vector<View> elements_;
+  ConvShape shape_;
   ChainArguments chain_;
   ConvTile tile_;
 };
@@ -84,61 +54,35 @@ class ConvProgram final : public Program {
 class ConvRecipe final : public Recipe {
  public:
   ConvRecipe(const Problem& problem, const SplitChain& chain, const ConvTile& tile)
-      : problem_(problem), chain_(chain), tile_(tile), g_(cpu::geometry_of(problem)) {
-    for (const Operand& element : chain.elements)
-      elements_.push_back(cpu::broadcast_view(element.tensor, problem.output()));
-  }
+      : problem_(problem), chain_(chain), tile_(tile), shape_(problem, chain) {}
 
   std::string source() const override {
-    const std::string fields = fmt::format(
-        "long long input_stride[4], output_stride[4], element_stride[{}][4];\n"
-        "fp_divisor width, height;\nunsigned pixels, input_h, input_w;\n",
-        std::max<std::size_t>(elements_.size(), 1));
-    return assemble_source(chain_macros(problem_, chain_) + macros(),
-                           chain_declarations(chain_, fields), "conv.cu");
+    const std::string macros = define("WEIGHTS", static_cast<int>(problem_.conv()->weights.dtype)) +
+                               define("THREADS", kThreads) + define("BK", kDepth) +
+                               define("BM", tile_.m) + define("BN", tile_.n) +
+                               define("TM", tile_.thread_m) + define("TN", tile_.thread_n);
+    return assemble_source(chain_macros(problem_, chain_) + macros + conv_macros(shape_),
+                           chain_declarations(chain_, conv_fields(shape_)), "conv.cu",
+                           {"fp_conv.h"});
   }
   std::vector<std::string> entries() const override { return {"fp_conv"}; }
   std::unique_ptr<Program> bind() const override {
-    return std::make_unique<ConvProgram>(g_, elements_, chain_, tile_);
+    return std::make_unique<ConvProgram>(shape_, chain_, tile_);
   }
 
  private:
-  std::string macros() const {
-    std::string text;
-    const auto define = [&](const char* name, std::int64_t value) {
-      text += fmt::format("#define FP_{} {}\n", name, value);
-    };
-    const auto& weights = g_.weight_stride;
-    define("WEIGHTS", static_cast<int>(problem_.conv()->weights.dtype));
-    define("THREADS", kThreads), define("BK", kDepth);
-    define("BM", tile_.m), define("BN", tile_.n);
-    define("TM", tile_.thread_m), define("TN", tile_.thread_n);
-    define("GROUPS", g_.groups), define("C", g_.group_inputs), define("K", g_.group_outputs);
-    define("R", g_.filter[1]), define("S", g_.filter[2]);
-    define("STRIDE_H", g_.stride[1]), define("STRIDE_W", g_.stride[2]);
-    define("PAD_H", g_.pad_lo[1]), define("PAD_W", g_.pad_lo[2]);
-    define("DILATION_H", g_.dilation[1]), define("DILATION_W", g_.dilation[2]);
-    define("WEIGHT_K", weights[0]), define("WEIGHT_C", weights[1]);
-    define("WEIGHT_R", weights[3]), define("WEIGHT_S", weights[4]);
-    define("TAPS_INNER", weights[1] >= weights[4] ? 1 : 0);
-    define("PIXELS_INNER", g_.input.stride[4] <= g_.input.stride[1] ? 1 : 0);
-    define("OUT_PIXELS", g_.output.stride[4] <= g_.output.stride[1] ? 1 : 0);
-    return text;
-  }
-
   Problem problem_;
   SplitChain chain_;
   ConvTile tile_;
-  ConvGeometry g_;
-  std::vector<View> elements_;
+  ConvShape shape_;
 };
 
 }  // namespace
 
 std::vector<ConvTile> conv_tiles(const Problem& problem) {
-  const ConvGeometry g = cpu::geometry_of(problem);
+  const ConvShape shape(problem, {});
   std::vector<ConvTile> tiles(std::begin(kTiles), std::end(kTiles));
-  std::ranges::stable_sort(tiles, {}, [&](const ConvTile& tile) { return cost(g, tile); });
+  std::ranges::stable_sort(tiles, {}, [&](const ConvTile& tile) { return cost(shape, tile); });
   return tiles;
 }
 
@@ -151,7 +95,7 @@ std::optional<ConvTile> parse_conv_tile(std::string_view text) {
 }
 
 double conv_blocks(const Problem& problem, const ConvTile& tile) {
-  return static_cast<double>(blocks_of(cpu::geometry_of(problem), tile));
+  return static_cast<double>(ConvShape(problem, {}).blocks(tile.m, tile.n));
 }
 
 std::shared_ptr<const Recipe> conv_recipe(const Problem& problem, const SplitChain& chain,

@@ -9,6 +9,7 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/program.hpp"
+#include "kernels/gpu/tensor_map.hpp"
 
 namespace fuseplan::gpu {
 
@@ -17,6 +18,10 @@ struct Call {
   std::size_t entry = 0;  ///< by Recipe::entries index
   unsigned grid = 1, block = 1, shared_bytes = 0;
   std::span<const std::byte> arguments;
+  std::span<const TensorMap> maps = {};  ///< of `arguments`, to be encoded before the launch
+  /// Blocks take pieces of work in turn: no more are launched than can run at once, one on each
+  /// multiprocessor.
+  bool blocks_stay = false;
 };
 
 /// A kernel of one geometry, ready to be launched. Immutable; call() may be used from many threads.
@@ -25,6 +30,9 @@ class Program {
   virtual ~Program() = default;
   /// The call's arguments lie in `scratch`. All pointers in `arguments` are device pointers.
   virtual Call call(const cpu::Arguments& arguments, Scratch& scratch) const = 0;
+  /// The most shared memory a call takes, where that is more than kFreelyShared.
+  virtual unsigned most_shared_bytes() const { return 0; }
+  static constexpr unsigned kFreelyShared = 48 << 10;  ///< bytes every launch may have
 };
 
 /// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width

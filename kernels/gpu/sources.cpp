@@ -15,7 +15,8 @@ std::string_view dialect_file(std::string_view name) {
 }
 
 std::string assemble_source(std::string_view macros, std::string_view declarations,
-                            std::string_view kernel_file) {
+                            std::string_view kernel_file,
+                            std::initializer_list<std::string_view> more_headers) {
   std::string source(macros);
   const auto append = [&](std::string_view name, std::string_view text) {
     source += fmt::format("#line 1 \"{}\"\n{}", name, text);
@@ -23,6 +24,7 @@ std::string assemble_source(std::string_view macros, std::string_view declaratio
   append("fp_dev.h", dialect_file("fp_dev.h"));
   append("fp_math.h", dialect_file("fp_math.h"));
   append("chain", declarations);
+  for (std::string_view header : more_headers) append(header, dialect_file(header));
   append(kernel_file, dialect_file(kernel_file));
   return source;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "driver/case.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace fuseplan::driver {
@@ -122,6 +124,18 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
     random_.fill(previous_);
     reset_output();
   }
+}
+
+void Case::compile(fuseplanHandle_t handle) {
+  check(fuseplanCompilePlan(handle, plan()));
+  auto* conv = std::get_if<test::Convolution>(&steps_.front().op);
+  if (conv == nullptr || problem_.input.type != fuseplanFloat) return;
+  fuseplanFusionSupport_t support{};
+  support.structSize = sizeof support;
+  check(fuseplanQueryFusionSupport(handle, plan(), &support));
+  constexpr std::string_view kTensorCores[] = {"gpu_tensor"};
+  conv->tf32 = support.solver != nullptr &&
+               std::ranges::find(kTensorCores, support.solver) != std::end(kTensorCores);
 }
 
 void Case::execute(fuseplanHandle_t handle) {

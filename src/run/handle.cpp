@@ -56,6 +56,7 @@ Traits Handle::traits() const {
   Traits traits = device_.backend->traits(device_.index);
   traits.isa = std::min(traits.isa, options_.max_isa);
   if (traits.isa < cpu::Isa::avx512) traits.extensions = {};
+  traits.tf32 = options_.tf32;
   return traits;
 }
 

@@ -171,6 +171,7 @@ void Options::set(const OptionInfo& option, std::string_view value) {
   if (key == "cache_sync") cache_sync = choice_of(option, value) == "1";
   if (key == "cache_netfs") cache_netfs = choice_of(option, value) == "1";
   if (key == "verify_code") verify_code = choice_of(option, value) == "1";
+  if (key == "tf32") tf32 = choice_of(option, value) == "1";
   if (key == "jit_profile") jit_profile = listeners_of(names_of(option, value, {"perf", "gdb"}));
 }
 
@@ -198,6 +199,7 @@ std::string Options::to_text() const {
   add(cache_sync, "--cache_sync=1");
   add(cache_netfs, "--cache_netfs=1");
   add(verify_code, "--verify_code=1");
+  add(tf32, "--tf32=1");
   add(jit_profile.perf || jit_profile.gdb,
       fmt::format("--jit_profile={}{}{}", jit_profile.perf ? "perf" : "",
                   jit_profile.perf && jit_profile.gdb ? "," : "", jit_profile.gdb ? "gdb" : ""));

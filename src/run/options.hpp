@@ -57,6 +57,7 @@ class Options {
   bool cache_sync = false;
   bool cache_netfs = false;
   bool verify_code = false;
+  bool tf32 = false;
   JitListeners jit_profile;
 
  private:

@@ -59,7 +59,7 @@ std::string Rejection::sentence() const {
 }
 
 std::string Traits::to_text() const {
-  if (!arch.empty()) return fmt::format("{}:{}", backend, arch);
+  if (!arch.empty()) return fmt::format("{}:{}{}", backend, arch, tf32 ? "+tf32" : "");
   return fmt::format("{}:{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
                      extensions.vnni ? "+vnni" : "");
 }

@@ -40,7 +40,8 @@ struct Traits {
   cpu::Extensions extensions = {};
   /// Whose shipped tuning table fits; not part of the text, since it changes no kernel's bytes.
   std::string family = "generic";
-  std::string arch = {};  ///< of a GPU: "sm_90"
+  std::string arch = {};  ///< of a GPU: "sm_80", "sm_90a"
+  bool tf32 = false;      ///< products of f32 may be of values rounded to tf32 (11 bits)
   std::string to_text() const;
 };
 

@@ -23,6 +23,11 @@ constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidImage = 200, 
 constexpr Result kLaunchFailed = 719;
 constexpr int kVersion = 12040;
 
+/// Of a parameter with tensor maps in it.
+struct alignas(64) AlignedBytes {
+  std::byte bytes[64];
+};
+
 struct FakeContext {
   int device;
 };
@@ -37,6 +42,7 @@ struct FakeFunction {
   FakeModule* module;
   std::string name;
   void (*kernel)(const void*);
+  unsigned shared_bytes = 48 << 10;  ///< that a launch may have
 };
 
 thread_local std::string launch_fault;
@@ -126,7 +132,7 @@ FUSEPLAN_EMULATOR_API Result cuDeviceGetName(char* name, int size, DeviceHandle)
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
-  *value = attribute == cuda::kCapabilityMajor ? 9 : 0;
+  *value = attribute == cuda::kCapabilityMajor ? 9 : attribute == cuda::kMultiprocessors ? 3 : 0;
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
@@ -198,6 +204,14 @@ FUSEPLAN_EMULATOR_API Result cuFuncGetAttribute(int* value, int, FunctionHandle)
   return enter_context();
 }
 
+FUSEPLAN_EMULATOR_API Result cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
+  if (const Result result = enter_context()) return result;
+  constexpr int kMost = 227 << 10;  // of compute capability 9.0
+  if (attribute != cuda::kMaxSharedBytes || value < 0 || value > kMost) return kInvalidValue;
+  reinterpret_cast<FakeFunction*>(function)->shared_bytes = static_cast<unsigned>(value);
+  return cuda::kSuccess;
+}
+
 FUSEPLAN_EMULATOR_API Result cuFuncLoad(FunctionHandle) { return enter_context(forbidden); }
 
 FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned grid_x,
@@ -207,15 +221,16 @@ FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned gr
                                             void** extra) {
   if (const Result result = enter_context()) return result;
   const bool one_row = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
-  if (!one_row || grid_x == 0 || block_x == 0 || block_x > 1024 || shared_bytes > 48 << 10 ||
-      parameters != nullptr || extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
+  if (!one_row || grid_x == 0 || block_x == 0 || block_x > 1024 || parameters != nullptr ||
+      extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
       extra[4] != cuda::kExtraEnd)
     return kInvalidValue;
+  const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
+  if (shared_bytes > fake.shared_bytes) return kInvalidValue;
   // The caller's block is copied: it may be gone before the device reads it.
   const auto bytes = *static_cast<const std::size_t*>(extra[3]);
-  std::vector<std::uint64_t> args((bytes + 7) / 8);
+  std::vector<AlignedBytes> args((bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
   std::memcpy(args.data(), extra[1], bytes);
-  const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
   {
     const std::lock_guard lock(state().mutex);
     state().counters.launches.push_back({fake.name, stream});

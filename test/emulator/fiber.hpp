@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ucontext.h>
-
-#include <cstddef>
 #include <functional>
 #include <memory>
 
+#include "context.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -17,47 +17,48 @@ namespace fuseplan::emulator {
 /// operating system thread.
 class Fiber {
  public:
-  Fiber() : stack_(std::make_unique<std::byte[]>(kStack)) {}
+  Fiber() : stack_(std::make_unique<std::byte[]>(kStack)) {
+    // Tops at equal distances would share a few sets of the CPU's cache.
+    static thread_local std::size_t count = 0;
+    bytes_ = kStack - ++count % kTops * kApart;
+  }
 
   void start(std::function<void()> body) {
     body_ = std::move(body);
     done_ = false;
-    getcontext(&own_);
-    own_.uc_stack.ss_sp = stack_.get();
-    own_.uc_stack.ss_size = kStack;
-    own_.uc_link = nullptr;
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::main), 2,
-                static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+    forget_frames();
+    own_.make(stack_.get(), bytes_, &Fiber::main);
   }
   bool done() const { return done_; }
 
   /// Runs until it yields or ends.
   void resume() {
-    before_switch(&caller_fake_, stack_.get(), kStack);
-    swapcontext(&caller_, &own_);
+    running_ = this;
+    before_switch(&caller_fake_, stack_.get(), bytes_);
+    Context::go(caller_, own_);
     after_switch(caller_fake_);
   }
   /// From inside: back to resume().
   void yield() {
     before_switch(&own_fake_, caller_stack_, caller_size_);
-    swapcontext(&own_, &caller_);
+    Context::go(own_, caller_);
     after_switch(own_fake_);
   }
 
  private:
-  static constexpr std::size_t kStack = 128 << 10;
+  static constexpr std::size_t kStack = 128 << 10, kTops = 32, kApart = 320;
 
-  static void main(unsigned high, unsigned low) {
-    auto& self = *reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+  static void main() {
+    Fiber& self = *running_;
     self.after_switch(nullptr);
     self.body_();
     self.done_ = true;
     self.before_switch(nullptr, self.caller_stack_, self.caller_size_);
-    setcontext(&self.caller_);
+    Context::go(self.own_, self.caller_);
   }
 
 #if defined(__SANITIZE_ADDRESS__)
+  void forget_frames() { __asan_unpoison_memory_region(stack_.get(), kStack); }
   static void before_switch(void** fake, const void* stack, std::size_t size) {
     __sanitizer_start_switch_fiber(fake, stack, size);
   }
@@ -68,13 +69,17 @@ class Fiber {
     if (stack != stack_.get()) caller_stack_ = stack, caller_size_ = size;
   }
 #else
+  void forget_frames() {}
   static void before_switch(void**, const void*, std::size_t) {}
   void after_switch(void*) {}
 #endif
 
+  static inline thread_local Fiber* running_ = nullptr;
+
   std::unique_ptr<std::byte[]> stack_;
+  std::size_t bytes_ = 0;
   std::function<void()> body_;
-  ucontext_t own_{}, caller_{};
+  Context own_, caller_;
   bool done_ = true;
   void *own_fake_ = nullptr, *caller_fake_ = nullptr;
   const void* caller_stack_ = nullptr;

@@ -13,11 +13,24 @@ struct fp_machine {
   struct range {
     unsigned long long first, last;  ///< addresses; last is one past the end
   };
+  /// What a meeting does with what its threads gave, in order of lanes.
+  using act = void (*)(fp_machine*, void* const* given, unsigned count);
+
   void (*barrier)(fp_machine*, int line);
-  float (*exchange)(fp_machine*, int line, float value, int lanes);
+  /// `lanes` neighbouring threads (a power of two) meet, each with something of its own. The last
+  /// one to come acts for all. Threads that come with another line or act are a fault.
+  void (*meet)(fp_machine*, int line, unsigned lanes, act what, void* mine);
+  /// An asynchronous copy of 16 bytes into shared memory, of which the first `bytes` come from
+  /// `from` and the others are zeros. It lands at any time from now until the thread waits for its
+  /// group.
+  void (*copy)(fp_machine*, unsigned to, const void* from, unsigned bytes);
+  void (*copy_commit)(fp_machine*);
+  void (*copy_wait)(fp_machine*, unsigned groups);  ///< all groups but the last few have landed
   void (*fault)(fp_machine*, const char* what, unsigned long long address, unsigned bytes);
   unsigned thread, block;
   float* shared;
+  unsigned shared_bytes;
+  struct fp_hopper* hopper;  ///< of fp_emulator_hopper.h
   const range* ranges;
   unsigned long range_count, last_range;
 };
@@ -37,7 +50,6 @@ extern "C" void fp_emulator_enter(fp_machine* machine) { fp_now = machine; }
 FP_FN unsigned fp_thread() { return fp_now->thread; }
 FP_FN unsigned fp_block() { return fp_now->block; }
 #define fp_barrier() fp_now->barrier(fp_now, __LINE__)
-#define fp_shfl_xor(value, lanes) fp_now->exchange(fp_now, __LINE__, value, lanes)
 FP_FN unsigned fp_mul_hi(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
 }
@@ -71,12 +83,12 @@ FP_FN unsigned short fp_float_to_half(float value) {
   return static_cast<unsigned short>(sign | static_cast<unsigned>(rest + static_cast<int>(steps)));
 }
 
-template <typename T>
-FP_FN void fp_check(const void* at, const char* outside, const char* crooked) {
+FP_FN void fp_check(const void* at, unsigned align, unsigned bytes, const char* outside,
+                    const char* crooked) {
   const auto address = reinterpret_cast<unsigned long long>(at);
-  if (address % alignof(T) != 0) fp_now->fault(fp_now, crooked, address, sizeof(T));
+  if (address % align != 0) fp_now->fault(fp_now, crooked, address, bytes);
   const auto holds = [&](unsigned long i) {
-    return fp_now->ranges[i].first <= address && address + sizeof(T) <= fp_now->ranges[i].last;
+    return fp_now->ranges[i].first <= address && address + bytes <= fp_now->ranges[i].last;
   };
   if (fp_now->last_range < fp_now->range_count && holds(fp_now->last_range)) return;
   for (unsigned long i = 0; i < fp_now->range_count; ++i)
@@ -84,19 +96,23 @@ FP_FN void fp_check(const void* at, const char* outside, const char* crooked) {
       fp_now->last_range = i;
       return;
     }
-  fp_now->fault(fp_now, outside, address, sizeof(T));
+  fp_now->fault(fp_now, outside, address, bytes);
 }
 template <typename T>
 FP_FN T fp_get(const void* base, long long index) {
   const T* at = static_cast<const T*>(base) + index;
-  fp_check<T>(at, "a load from outside all memory", "a misaligned load");
+  fp_check(at, alignof(T), sizeof(T), "a load from outside all memory", "a misaligned load");
   return *at;
 }
 template <typename T>
 FP_FN void fp_put(void* base, long long index, const T& value) {
   T* at = static_cast<T*>(base) + index;
-  fp_check<T>(at, "a store outside all memory", "a misaligned store");
+  fp_check(at, alignof(T), sizeof(T), "a store outside all memory", "a misaligned store");
   *at = value;
 }
+
+#include "fp_emulator_warp.h"
+
+#include "fp_emulator_hopper.h"
 
 #endif

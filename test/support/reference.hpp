@@ -52,6 +52,9 @@ struct Convolution {
   const HostTensor* weights;
   Dims stride, dilation, pad_lo, pad_hi;
   std::int64_t groups = 1;
+  /// Of f32 values of x and w the multiplier sees tf32: the nearest with 11 bits of significand,
+  /// halves away from zero (PTX, cvt.rna.tf32.f32).
+  bool tf32 = false;
 };
 /// x + bias
 struct Bias {

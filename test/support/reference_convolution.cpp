@@ -149,6 +149,16 @@ bool has_denormal(const std::vector<double>& values) {
                      [](double v) { return v != 0 && std::fabs(v) < kFlush; });
 }
 
+void round_to_tf32(std::vector<double>& values) {
+  constexpr double kSignificand = 1 << 11;
+  for (double& value : values) {
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);  // 0.5 to 1
+    if (std::isfinite(value))
+      value = std::ldexp(std::round(fraction * kSignificand) / kSignificand, exponent);
+  }
+}
+
 }  // namespace
 
 Dims convolution_dims(const Dims& input, const Convolution& conv) {
@@ -182,6 +192,10 @@ ReferenceResult convolve(const HostTensor& input, const Convolution& conv) {
             .k = weights[0] / conv.groups,
             .x = input.values(),
             .w = conv.weights->values()};
+  if (conv.tf32) {
+    round_to_tf32(work.x);
+    round_to_tf32(work.w);
+  }
   work.integers = integers_of(input.type()) && integers_of(conv.weights->type());
   work.taps = element_count(work.filter);
   work.in_pixels = element_count(work.in);

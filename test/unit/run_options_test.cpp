@@ -53,6 +53,7 @@ const Witness kWitnesses[] = {
     {"--cache_sync=1", [](const Options& o) { return o.cache_sync; }},
     {"--cache_netfs=1", [](const Options& o) { return o.cache_netfs; }},
     {"--verify_code=1", [](const Options& o) { return o.verify_code; }},
+    {"--tf32=1", [](const Options& o) { return o.tf32; }},
     {"--jit_profile=perf,gdb",
      [](const Options& o) { return o.jit_profile.perf && o.jit_profile.gdb; }},
 };
@@ -88,8 +89,8 @@ TEST(Options, AreRefusedOutsideTheirRange) {
   for (const char* flags :
        {"--threads=-1", "--threads=4097", "--threads=", "--threads=two", "--cache_mb=0",
         "--cache_mb=65537", "--cache=yes", "--verify_code=2", "--disable_pass=canonicalize",
-        "max_isa=avx2", "--max_isa", "--jit_profile=vtune", "--find_mode=slow", "--tune_ms=0",
-        "--pin=cpu_dirct", "--pin=:14x2"})
+        "max_isa=avx2", "--max_isa", "--jit_profile=vtune", "--tf32=2", "--find_mode=slow",
+        "--tune_ms=0", "--pin=cpu_dirct", "--pin=:14x2"})
     EXPECT_NE(refusal(flags), "") << flags;
   for (const char* flags : {"--threads=0", "--threads=4096", "--cache_mb=1", "--cache_mb=65536"})
     EXPECT_NO_THROW(Options().apply(flags)) << flags;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Convolution as an implicit matrix product on the f32 units: rows are output pixels of the batch,
-// columns the channels of one group, depth the taps of one filter. A block computes FP_BM x FP_BN
-// sums, FP_TM x FP_TN a thread, in steps of FP_BK through two buffers in shared memory. Then the
-// tile passes through shared memory once more, so that the chain stands in the code once a quarter
-// and threads run along memory whatever the layout.
+// fp_conv.h's matrix product on the f32 units. A block computes FP_BM x FP_BN sums, FP_TM x FP_TN a
+// thread, in steps of FP_BK through two buffers in shared memory. Then the tile passes through
+// shared memory once more, so that the chain stands in the code once a quarter and threads run
+// along memory whatever the layout.
 
-#define FP_DEPTH (FP_C * FP_R * FP_S)
 #define FP_STEPS ((FP_DEPTH + FP_BK - 1) / FP_BK)
-#define FP_TILES_N ((FP_K + FP_BN - 1) / FP_BN)
 #define FP_LOADS_A (FP_BM * FP_BK / FP_THREADS)
 #define FP_LOADS_B ((FP_BN * FP_BK + FP_THREADS - 1) / FP_THREADS)
 // Threads of a block along rows and columns, and what a thread reads at once.
@@ -28,26 +25,10 @@ struct fp_pixel {
   int h, w;
 };
 
-struct fp_place {
-  int n, p, q;
-};
-FP_FN fp_place fp_place_of(const fp_args& a, unsigned pixel) {
-  const unsigned row = fp_divide(pixel, a.width), image = fp_divide(row, a.height);
-  return {(int)image, (int)(row - image * a.height.divisor), (int)(pixel - row * a.width.divisor)};
-}
 FP_FN fp_pixel fp_pixel_of(const fp_args& a, unsigned pixel) {
   const fp_place at = fp_place_of(a, pixel);
   const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
   return {at.n * a.input_stride[0], pixel < a.pixels ? h : -(1 << 30), w};
-}
-
-// Where the depth step `d` reads: in the order in which the filter lies in memory.
-struct fp_tap {
-  int c, r, s;
-};
-FP_FN fp_tap fp_tap_of(unsigned d) {
-  if (FP_TAPS_INNER) return {(int)(d / (FP_R * FP_S)), (int)(d / FP_S % FP_R), (int)(d % FP_S)};
-  return {(int)(d % FP_C), (int)(d / (FP_C * FP_S)), (int)(d / FP_C % FP_S)};
 }
 
 FP_FN float fp_load_input(const fp_args& a, const fp_pixel& pixel, unsigned d, unsigned group) {
@@ -80,10 +61,6 @@ FP_FN unsigned fp_load_depth(int load) {
 }
 // With pixels along threads all loads of a thread are of one pixel.
 #define FP_PIXELS (FP_PIXELS_INNER ? 1 : FP_LOADS_A)
-
-struct fp_tile {
-  unsigned pixel, channel, group;  // first row, first column within the group
-};
 
 struct fp_stage {
   float a[FP_LOADS_A], b[FP_LOADS_B];
@@ -207,9 +184,7 @@ FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const float (&sums)[
 
 FP_KERNEL(fp_conv, FP_THREADS) {
   FP_SHARED(shared);
-  const unsigned column = fp_block() % (FP_TILES_N * FP_GROUPS);
-  const fp_tile tile = {fp_block() / (FP_TILES_N * FP_GROUPS) * FP_BM, column % FP_TILES_N * FP_BN,
-                        column / FP_TILES_N};
+  const fp_tile tile = fp_tile_of(fp_block());
   fp_pixel pixels[FP_PIXELS];
   FP_UNROLL
   for (int i = 0; i < FP_PIXELS; ++i) pixels[i] = fp_pixel_of(a, tile.pixel + fp_load_row(i));

@@ -108,6 +108,11 @@ FP_FN unsigned fp_divide(unsigned n, const fp_divisor& by) {
   return (fp_mul_hi(n, by.magic) + n) >> by.shift;
 }
 
+// An opaque CUtensorMap, which the back end encodes into the kernel's arguments; see fp_hopper.h.
+struct alignas(64) fp_tensor_map {
+  unsigned long long opaque[16];
+};
+
 // Storage types, numbered as DType, and what stands for one value of them.
 enum { FP_F16 = 0, FP_F32 = 1, FP_I8 = 3, FP_BF16 = 5, FP_U8 = 64 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/backend.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/nvrtc.hpp"
+#include "backend/cuda/tensor_maps.hpp"
 #include "base/log.hpp"
 #include "base/memory.hpp"
 #include "base/status.hpp"
@@ -35,7 +37,7 @@ class LoadedModule {
 
   /// Lazy loading does its work here and not in the first launch, which may be inside a capture;
   /// drivers that cannot be told to load are asked for an attribute.
-  FunctionHandle function(const std::string& name) const {
+  FunctionHandle function(const std::string& name, unsigned shared_bytes) const {
     const CurrentContext current(device_);
     FunctionHandle function = nullptr;
     driver().check(driver().module_function(&function, module_, name.c_str()),
@@ -47,6 +49,10 @@ class LoadedModule {
       driver().check(driver().function_attribute(&local_bytes, kLocalBytes, function),
                      "cuFuncGetAttribute");
     }
+    if (shared_bytes > gpu::Program::kFreelyShared)
+      driver().check(driver().function_set_attribute(function, kMaxSharedBytes,
+                                                     static_cast<int>(shared_bytes)),
+                     "cuFuncSetAttribute");
     return function;
   }
 
@@ -60,7 +66,7 @@ class CudaExecutable final : public Executable {
   CudaExecutable(const Device& device, const Kernel& kernel, const Binary& image)
       : device_(device), module_(device, image), program_(kernel.gpu->bind()) {
     for (const std::string& entry : kernel.gpu->entries())
-      functions_.push_back(module_.function(entry));
+      functions_.push_back(module_.function(entry, program_->most_shared_bytes()));
   }
 
   /// Allocates, loads and synchronises nothing: legal while the stream is captured.
@@ -75,7 +81,10 @@ class CudaExecutable final : public Executable {
                      &bytes, kExtraEnd};
     const CurrentContext current(device_);
     const Stream stream = checked_stream(device_, launch.stream);
-    driver().check(driver().launch(functions_[call.entry], call.grid, 1, 1, call.block, 1, 1,
+    encode_tensor_maps(call);
+    const unsigned most = static_cast<unsigned>(device_.multiprocessors());
+    const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
+    driver().check(driver().launch(functions_[call.entry], grid, 1, 1, call.block, 1, 1,
                                    call.shared_bytes, stream, nullptr, extra),
                    "cuLaunchKernel");
   }

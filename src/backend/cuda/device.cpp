@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/cuda/tensor_maps.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan::cuda {
@@ -19,8 +20,12 @@ Device::Device(int ordinal) {
   int major = 0, minor = 0;
   cuda.check(cuda.device_attribute(&major, kCapabilityMajor, handle), "cuDeviceGetAttribute");
   cuda.check(cuda.device_attribute(&minor, kCapabilityMinor, handle), "cuDeviceGetAttribute");
+  cuda.check(cuda.device_attribute(&multiprocessors_, kMultiprocessors, handle),
+             "cuDeviceGetAttribute");
   name_ = name;
   arch_ = fmt::format("sm_{}{}", major, minor);
+  // What is sm_90a's alone is of use only with tensor maps.
+  if (major == 9 && minor == 0 && has_tensor_maps()) arch_ += 'a';
   cuda.check(cuda.primary_retain(&context_, handle), "cuDevicePrimaryCtxRetain");
 }
 

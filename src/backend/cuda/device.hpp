@@ -16,11 +16,14 @@ class Device {
   explicit Device(int ordinal);
   Context context() const { return context_; }
   const std::string& name() const { return name_; }
-  const std::string& arch() const { return arch_; }  ///< "sm_90"
+  /// "sm_80"; "sm_90a" where the architecture's own instructions can be used too.
+  const std::string& arch() const { return arch_; }
+  int multiprocessors() const { return multiprocessors_; }
 
  private:
   Context context_ = nullptr;
   std::string name_, arch_;
+  int multiprocessors_ = 0;
 };
 
 /// Opened at the first call; a failure is tried again at the next.

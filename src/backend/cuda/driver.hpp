@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace fuseplan::cuda {
@@ -20,8 +21,8 @@ inline constexpr Result kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100;
 inline constexpr Result kDriverMismatch = 803, kNotCompatible = 804;
 inline constexpr Result kCaptureUnsupported = 900, kCaptureLast = 908;
 // CUdevice_attribute, CUfunction_attribute
-inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
-inline constexpr int kLocalBytes = 3;
+inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;
+inline constexpr int kLocalBytes = 3, kMaxSharedBytes = 8;
 // Keys of cuLaunchKernel's `extra`: all parameters as one block.
 inline void* const kExtraEnd = nullptr;
 inline void* const kExtraPointer = reinterpret_cast<void*>(1);

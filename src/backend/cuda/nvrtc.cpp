@@ -86,7 +86,10 @@ Target target_of(const Nvrtc& nvrtc, const std::string& arch) {
           "NVRTC {}.{} does not compile for {}; it knows {}", nvrtc.major, nvrtc.minor, arch,
           fmt::join(nvrtc.archs_known, ", "));
   const int best = *(newer - 1);
-  if (best == number) return {"--gpu-architecture=" + arch, false};
+  // NVRTC 11 has no sm_90a; what needs it says so itself.
+  const bool plain = nvrtc.major < 12 && arch.ends_with('a');
+  if (best == number)
+    return {"--gpu-architecture=" + (plain ? arch.substr(0, arch.size() - 1) : arch), false};
   return {fmt::format("--gpu-architecture=compute_{}", best), true};
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "expr/chain.hpp"
+#include "kernels/gpu/recipe.hpp"
+
+namespace fuseplan::gpu {
+
+/// Output pixels x channels that a block computes at once.
+struct HopperTile {
+  int m, n;
+};
+
+/// Tiles that fit in shared memory, best first by a model of the waves in which they run.
+std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain);
+std::string to_text(const HopperTile& tile);  ///< "128x256"
+std::optional<HopperTile> parse_hopper_tile(std::string_view text);
+
+/// What the copy engine cannot take of this convolution, as a sentence; nothing if it can.
+std::optional<std::string> hopper_layout_refusal(const Problem& problem);
+std::optional<std::string> hopper_filter_refusal(const Problem& problem);
+
+/// Two spatial axes or fewer, one group, f16 or bf16 with channels innermost; sums in f32. Needs
+/// sm_90a and what the refusals say.
+std::shared_ptr<const Recipe> conv_hopper_recipe(const Problem& problem, const SplitChain& chain,
+                                                 const HopperTile& tile);
+
+}  // namespace fuseplan::gpu

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// fp_conv.h's matrix product on the tensor cores: f16, bf16, or f32 as tf32, with sums in f32. A
+// block computes FP_BM x FP_BN sums in FP_WARPS_M x FP_WARPS_N parts, each by FP_WARPS_K warps that
+// share its depth. Shared memory is a ring of FP_STAGES stages; a stage holds, of each row and
+// column, FP_CHUNKS chunks of 16 bytes along the depth. A chunk that lies together in memory is
+// copied there (cp.async); another is gathered value by value. In the end the tile passes through
+// shared memory, so that threads run along memory in the chain.
+
+// Values of a chunk.
+#define FP_EACH (FP_INPUT == FP_F32 ? 4 : 8)
+#define FP_STEP (FP_CHUNKS * FP_EACH)
+#define FP_STEPS ((FP_DEPTH + FP_STEP - 1) / FP_STEP)
+#define FP_LOADS_A (FP_BM * FP_CHUNKS / FP_THREADS)
+#define FP_LOADS_B ((FP_BN * FP_CHUNKS + FP_THREADS - 1) / FP_THREADS)
+#define FP_COLUMNS_AT (FP_BM * FP_CHUNKS * 16)
+#define FP_STAGE (FP_COLUMNS_AT + FP_BN * FP_CHUNKS * 16)
+// Rows and columns of a warp.
+#define FP_WM (FP_BM / FP_WARPS_M)
+#define FP_WN (FP_BN / FP_WARPS_N)
+#define FP_WARPS_MN (FP_WARPS_M * FP_WARPS_N)
+// All values of a chunk are of one tap.
+#define FP_WHOLE (!FP_TAPS_INNER && FP_C % FP_EACH == 0)
+
+// An output pixel as its loads see it: where its first tap lies, perhaps outside the image. One
+// outside the batch lies above it.
+struct fp_pixel {
+  long long at;
+  int h, w;
+};
+FP_FN fp_pixel fp_pixel_of(const fp_args& a, unsigned pixel, unsigned group) {
+  const fp_place at = fp_place_of(a, pixel);
+  const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
+  return {at.n * a.input_stride[0] + (long long)group * FP_C * a.input_stride[1] +
+              h * a.input_stride[2] + w * a.input_stride[3],
+          pixel < a.pixels ? h : -(1 << 30), w};
+}
+FP_FN bool fp_is_inside(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
+  const int h = pixel.h + tap.r * FP_DILATION_H, w = pixel.w + tap.s * FP_DILATION_W;
+  return (unsigned)h < a.input_h && (unsigned)w < a.input_w;
+}
+FP_FN long long fp_tap_offset(const fp_args& a, const fp_tap& tap) {
+  return tap.c * a.input_stride[1] + tap.r * FP_DILATION_H * a.input_stride[2] +
+         tap.s * FP_DILATION_W * a.input_stride[3];
+}
+FP_FN long long fp_weight_offset(const fp_tile& tile, unsigned k, unsigned d, const fp_tap& tap) {
+  const long long filter = ((long long)tile.group * FP_K + k) * FP_WEIGHT_K;
+  if (FP_DENSE_WEIGHTS) return filter + d;
+  return filter + (long long)tap.c * FP_WEIGHT_C + tap.r * FP_WEIGHT_R + tap.s * FP_WEIGHT_S;
+}
+FP_FN void fp_next_tap(fp_tap& tap) {
+  if (FP_TAPS_INNER) {
+    if (++tap.s == FP_S) tap.s = 0, ++tap.r;
+    if (tap.r == FP_R) tap.r = 0, ++tap.c;
+  } else {
+    ++tap.c;
+    if (!FP_WHOLE && tap.c == FP_C) tap.c = 0, ++tap.s;
+    if (!FP_WHOLE && tap.s == FP_S) tap.s = 0, ++tap.r;
+  }
+}
+
+// A value's bits, and EACH of them as a chunk.
+template <int type>
+FP_FN unsigned fp_bits(const void* base, long long index) {
+  if constexpr (type == FP_F32) return fp_get<unsigned>(base, index);
+  return fp_get<unsigned short>(base, index);
+}
+FP_FN fp_vec fp_pack(const unsigned* bits) {
+  fp_vec words;
+  FP_UNROLL
+  for (int w = 0; w < 4; ++w)
+    words.w[w] = FP_EACH == 4 ? bits[w] : bits[2 * w % FP_EACH] | bits[(2 * w + 1) % FP_EACH] << 16;
+  return words;
+}
+FP_FN fp_vec fp_gather_input(const fp_args& a, const fp_pixel& pixel, unsigned d) {
+  unsigned bits[FP_EACH];
+  fp_tap tap = fp_tap_of(d);
+  FP_UNROLL
+  for (int e = 0; e < FP_EACH; ++e, fp_next_tap(tap)) {
+    const bool there = d + e < FP_DEPTH && fp_is_inside(a, pixel, tap);
+    bits[e] = there ? fp_bits<FP_INPUT>(a.input, pixel.at + fp_tap_offset(a, tap)) : 0u;
+  }
+  return fp_pack(bits);
+}
+FP_FN fp_vec fp_gather_weights(const fp_args& a, const fp_tile& tile, unsigned k, unsigned d) {
+  unsigned bits[FP_EACH];
+  fp_tap tap = fp_tap_of(d);
+  FP_UNROLL
+  for (int e = 0; e < FP_EACH; ++e, fp_next_tap(tap)) {
+    const bool there = k < FP_K && d + e < FP_DEPTH;
+    bits[e] = there ? fp_bits<FP_INPUT>(a.weights, fp_weight_offset(tile, k, d + e, tap)) : 0u;
+  }
+  return fp_pack(bits);
+}
+
+// A place in a stage. Chunks change places within rows so that 8 rows' chunks at equal depth, which
+// are read and written together, lie in different banks.
+struct fp_slot {
+  unsigned row, chunk;
+};
+FP_FN unsigned fp_slot_at(unsigned row, unsigned chunk) {
+  return (row * FP_CHUNKS + (chunk ^ row / (8 / FP_CHUNKS) % FP_CHUNKS)) * 16;
+}
+// Neighbouring threads load what are neighbours in memory.
+template <bool copied>
+FP_FN fp_slot fp_row_slot(int load) {
+  const unsigned at = fp_thread() + load * FP_THREADS;
+  if (FP_PIXELS_INNER && !copied) return {at % FP_BM, at / FP_BM};
+  return {at / FP_CHUNKS, at % FP_CHUNKS};
+}
+FP_FN fp_slot fp_column_slot(int load) {
+  const unsigned at = fp_thread() + load * FP_THREADS;
+  return {at / FP_CHUNKS, at % FP_CHUNKS};
+}
+
+// A step's loads: copies go to `stage`, what is gathered waits in registers.
+struct fp_gathered {
+  fp_vec a[FP_LOADS_A], b[FP_LOADS_B];
+};
+template <bool copied>
+FP_FN void fp_load_rows(const fp_args& a, const fp_pixel* pixels, unsigned depth, unsigned stage,
+                        fp_gathered& gathered) {
+  FP_UNROLL
+  for (int i = 0; i < FP_LOADS_A; ++i) {
+    const fp_slot slot = fp_row_slot<copied>(i);
+    const unsigned d = depth + slot.chunk * FP_EACH;
+    if constexpr (copied) {
+      const fp_tap tap = fp_tap_of(d);
+      const bool there = d < FP_DEPTH && fp_is_inside(a, pixels[i], tap);
+      const long long at = there ? pixels[i].at + fp_tap_offset(a, tap) : 0;
+      fp_cp16(stage + fp_slot_at(slot.row, slot.chunk),
+              static_cast<const char*>(a.input) + at * (16 / FP_EACH), there);
+    } else {
+      gathered.a[i] = fp_gather_input(a, pixels[i], d);
+    }
+  }
+}
+template <bool copied>
+FP_FN void fp_load_columns(const fp_args& a, const fp_tile& tile, unsigned depth, unsigned stage,
+                           fp_gathered& gathered) {
+  FP_UNROLL
+  for (int i = 0; i < FP_LOADS_B; ++i) {
+    const fp_slot slot = fp_column_slot(i);
+    if (slot.row >= FP_BN) break;
+    const unsigned d = depth + slot.chunk * FP_EACH, k = tile.channel + slot.row;
+    if constexpr (copied) {
+      const bool there = d < FP_DEPTH && k < FP_K;
+      const long long at = there ? fp_weight_offset(tile, k, d, {}) : 0;
+      fp_cp16(stage + FP_COLUMNS_AT + fp_slot_at(slot.row, slot.chunk),
+              static_cast<const char*>(a.weights) + at * (16 / FP_EACH), there);
+    } else {
+      gathered.b[i] = fp_gather_weights(a, tile, k, d);
+    }
+  }
+}
+// Everything chunk by chunk, in little code: for launches whose addresses are not those of the wide
+// accesses that the source provides for. Columns follow rows in a stage.
+FP_FN void fp_gather_step(const fp_args& a, const fp_tile& tile, unsigned depth, unsigned stage) {
+  FP_ONE_BY_ONE
+  for (unsigned at = fp_thread(); at < (FP_BM + FP_BN) * FP_CHUNKS; at += FP_THREADS) {
+    const unsigned row = at / FP_CHUNKS, chunk = at % FP_CHUNKS, d = depth + chunk * FP_EACH;
+    const fp_vec words = row < FP_BM
+                             ? fp_gather_input(a, fp_pixel_of(a, tile.pixel + row, tile.group), d)
+                             : fp_gather_weights(a, tile, tile.channel + row - FP_BM, d);
+    fp_st16(stage + fp_slot_at(row, chunk), words);
+  }
+}
+FP_FN bool fp_is_wide(const fp_args& a) { return !FP_WIDE || a.wide; }
+
+FP_FN void fp_load_step(const fp_args& a, const fp_tile& tile, const fp_pixel* pixels,
+                        unsigned step, unsigned stage, fp_gathered& gathered) {
+  if (step < FP_STEPS) {
+    if (fp_is_wide(a)) {
+      fp_load_rows<FP_COPY_INPUT>(a, pixels, step * FP_STEP, stage, gathered);
+      fp_load_columns<FP_COPY_WEIGHTS>(a, tile, step * FP_STEP, stage, gathered);
+    } else {
+      fp_gather_step(a, tile, step * FP_STEP, stage);
+    }
+  }
+  fp_cp_commit();
+}
+FP_FN void fp_put_down(const fp_args& a, unsigned step, unsigned stage,
+                       const fp_gathered& gathered) {
+  if (step >= FP_STEPS || !fp_is_wide(a)) return;
+  if constexpr (!FP_COPY_INPUT) {
+    FP_UNROLL
+    for (int i = 0; i < FP_LOADS_A; ++i) {
+      const fp_slot slot = fp_row_slot<false>(i);
+      fp_st16(stage + fp_slot_at(slot.row, slot.chunk), gathered.a[i]);
+    }
+  }
+  if constexpr (!FP_COPY_WEIGHTS) {
+    FP_UNROLL
+    for (int i = 0; i < FP_LOADS_B; ++i) {
+      const fp_slot slot = fp_column_slot(i);
+      if (slot.row >= FP_BN) break;
+      fp_st16(stage + FP_COLUMNS_AT + fp_slot_at(slot.row, slot.chunk), gathered.b[i]);
+    }
+  }
+}
+
+// Warps are numbered along rows, then columns, then depth.
+FP_FN unsigned fp_lane() { return fp_thread() % 32; }
+FP_FN unsigned fp_warp_m() { return fp_thread() / 32 % FP_WARPS_M; }
+FP_FN unsigned fp_warp_n() { return fp_thread() / 32 / FP_WARPS_M % FP_WARPS_N; }
+FP_FN unsigned fp_warp_k() { return fp_thread() / 32 / FP_WARPS_MN; }
+
+using fp_sums = float[FP_WM / 16][FP_WN / 8][4];
+
+FP_FN void fp_load_fragments(unsigned (&to)[4], unsigned address) {
+  fp_ldsm4(to, address);
+  if constexpr (FP_INPUT == FP_F32) {
+    FP_UNROLL
+    for (int i = 0; i < 4; ++i) to[i] = fp_to_tf32(to[i]);
+  }
+}
+FP_FN void fp_multiply(unsigned stage, fp_sums& sums) {
+  const unsigned lane = fp_lane(), row = fp_warp_m() * FP_WM + lane % 16;
+  const unsigned column = fp_warp_n() * FP_WN + lane % 8 + lane / 16 * 8;
+  FP_UNROLL
+  for (int k = 0; k < FP_CHUNKS / 2 / FP_WARPS_K; ++k) {
+    const unsigned chunk = (k * FP_WARPS_K + fp_warp_k()) * 2;
+    unsigned m[FP_WM / 16][4], n[FP_WN / 16][4];
+    FP_UNROLL
+    for (int i = 0; i < FP_WM / 16; ++i)
+      fp_load_fragments(m[i], stage + fp_slot_at(row + i * 16, chunk + lane / 16));
+    FP_UNROLL
+    for (int j = 0; j < FP_WN / 16; ++j)
+      fp_load_fragments(n[j],
+                        stage + FP_COLUMNS_AT + fp_slot_at(column + j * 16, chunk + lane / 8 % 2));
+    FP_UNROLL
+    for (int i = 0; i < FP_WM / 16; ++i) {
+      FP_UNROLL
+      for (int j = 0; j < FP_WN / 8; ++j)
+        fp_mma<FP_INPUT>(sums[i][j], m[i], n[j / 2][j % 2 * 2], n[j / 2][j % 2 * 2 + 1]);
+    }
+  }
+}
+
+// The sums of warps that shared a part's depth, in order, by the first of them.
+FP_FN void fp_add_depths(fp_sums& sums, float* shared) {
+  constexpr int each = FP_WM * FP_WN;
+  float* const part = shared + fp_thread() / 32 % FP_WARPS_MN * each + fp_lane();
+  fp_barrier();
+  FP_UNROLL
+  for (int i = 0; i < each / 32; ++i) {
+    float& sum = sums[i / 4 / (FP_WN / 8)][i / 4 % (FP_WN / 8)][i % 4];
+    if (fp_warp_k() > 0) part[(fp_warp_k() - 1) * (FP_WARPS_MN * each) + i * 32] = sum;
+  }
+  fp_barrier();
+  if (fp_warp_k() > 0) return;
+  FP_UNROLL
+  for (int i = 0; i < each / 32; ++i) {
+    float& sum = sums[i / 4 / (FP_WN / 8)][i / 4 % (FP_WN / 8)][i % 4];
+    FP_UNROLL
+    for (int k = 0; k + 1 < FP_WARPS_K; ++k) sum += part[k * (FP_WARPS_MN * each) + i * 32];
+  }
+}
+
+FP_FN void fp_stage_sums(const fp_sums& sums, float* part) {
+  FP_UNROLL
+  for (int i = 0; i < FP_WM / 16; ++i) {
+    FP_UNROLL
+    for (int j = 0; j < FP_WN / 8; ++j) {
+      FP_UNROLL
+      for (int e = 0; e < 4; ++e)
+        part[(i * 16 + fp_sum_row(fp_lane(), e)) * FP_PART_ROW + fp_warp_n() * FP_WN + j * 8 +
+             fp_sum_column(fp_lane(), e)] = sums[i][j][e];
+    }
+  }
+}
+FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums, float* part) {
+  FP_ONE_BY_ONE
+  for (unsigned m = 0; m < FP_WARPS_M; ++m) {
+    fp_barrier();
+    if (FP_OUT_PIXELS && m == 0) fp_stage_channels(a, tile, part);
+    if (fp_warp_k() == 0 && fp_warp_m() == m) fp_stage_sums(sums, part);
+    fp_barrier();
+    const fp_tile rows = {tile.pixel + m * FP_WM, tile.channel, tile.group};
+    if constexpr (FP_OUT_PIXELS) {
+      fp_finish_along_pixels(a, rows, part);
+    } else if (FP_WIDE_OUTPUT && a.wide) {
+      fp_finish_along_channels<FP_WIDE_OUTPUT ? 8 : 1>(a, rows, part);
+    } else {
+      fp_finish_along_channels<1>(a, rows, part);
+    }
+  }
+}
+
+FP_KERNEL(fp_conv_tensor, FP_THREADS) {
+  FP_SHARED(shared);
+  const unsigned ring = fp_shared_at(shared);
+  const fp_tile tile = fp_tile_of(fp_block());
+  fp_pixel pixels[FP_LOADS_A];
+  FP_UNROLL
+  for (int i = 0; i < FP_LOADS_A; ++i)
+    pixels[i] = fp_pixel_of(a, tile.pixel + fp_row_slot<FP_COPY_INPUT>(i).row, tile.group);
+
+  fp_sums sums;
+  FP_UNROLL
+  for (int i = 0; i < FP_WM * FP_WN / 32; ++i)
+    sums[i / 4 / (FP_WN / 8)][i / 4 % (FP_WN / 8)][i % 4] = 0.0f;
+  fp_gathered gathered;
+  FP_ONE_BY_ONE
+  for (unsigned step = 0; step + 1 < FP_STAGES; ++step) {
+    fp_load_step(a, tile, pixels, step, ring + step * FP_STAGE, gathered);
+    fp_put_down(a, step, ring + step * FP_STAGE, gathered);
+  }
+  FP_ONE_BY_ONE
+  for (unsigned step = 0; step < FP_STEPS; ++step) {
+    const unsigned next = step + FP_STAGES - 1, free = ring + next % FP_STAGES * FP_STAGE;
+    fp_cp_wait<FP_STAGES - 2>();
+    fp_barrier();
+    fp_load_step(a, tile, pixels, next, free, gathered);
+    fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
+    fp_put_down(a, next, free, gathered);
+  }
+  if constexpr (FP_WARPS_K > 1) fp_add_depths(sums, shared);
+  fp_finish(a, tile, sums, shared);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/gpu/hopper_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fuseplan::gpu {
+namespace {
+
+using cpu::ConvGeometry;
+using cpu::View;
+
+constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
+                                 {128, 128}, {256, 64},  {128, 64}};
+constexpr std::int64_t kDepth = 64;  ///< channels of a step: a row of 128 bytes
+constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3;
+constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
+// Of an H100 or H200, in cycles; assumed, not measured.
+constexpr double kMultiprocessors = 132, kProductsPerCycle = 2048, kBytesPerCycle = 32;
+constexpr double kCyclesToFill = 1500, kFinishedPerCycle = 24;
+// What copies of four axes can express.
+constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
+  return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
+}
+
+/// Cycles of a launch: tiles run in waves, each as long as its products or its copies, and then its
+/// chain and stores, which nothing hides.
+double cost(const ConvGeometry& g, const HopperTile& tile) {
+  const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
+  const double steps =
+      static_cast<double>(g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, kDepth));
+  const double products = static_cast<double>(tile.m) * tile.n;
+  const double step = std::max(products * kDepth / kProductsPerCycle,
+                               (tile.m + tile.n) * kRowBytes / kBytesPerCycle);
+  return waves * (steps * step + kCyclesToFill + products / kFinishedPerCycle);
+}
+
+/// Fills in lengths and strides of axes outside the innermost. An axis of length 1 is never walked
+/// along: its stride is one that the rules for strides like.
+void set_axes(TensorMap& map, std::initializer_list<std::pair<std::int64_t, std::int64_t>> axes) {
+  const auto bytes = static_cast<std::int64_t>(size_of(map.dtype));
+  std::int64_t next = ceil_div(static_cast<std::int64_t>(map.length[0]) * bytes, 16) * 16;
+  for (const auto& [length, stride] : axes) {
+    const std::int64_t step = length == 1 ? next : stride * bytes;
+    map.length[map.rank] = static_cast<std::uint64_t>(length);
+    map.stride[map.rank++ - 1] = static_cast<std::uint64_t>(step);
+    next = step * length;
+  }
+}
+
+TensorMap map_of(DType dtype, std::int64_t innermost) {
+  TensorMap map;
+  map.dtype = dtype;
+  map.length[0] = static_cast<std::uint64_t>(innermost);
+  map.rank = 1;
+  return map;
+}
+
+/// Corners of the box in which the first tap's pixels run: from the image's first and last one.
+std::int64_t upper_corner(const ConvGeometry& g, std::size_t axis) {
+  return (g.output.len[axis + 2] - 1) * g.stride[axis] - g.pad_lo[axis] -
+         (g.input.len[axis + 2] - 1);
+}
+
+std::optional<std::string> strides_refusal(const char* what, const TensorMap& map) {
+  std::uint64_t before = 16;
+  for (unsigned axis = 0; axis + 1 < map.rank; ++axis) {
+    if (map.stride[axis] % 16 != 0 || map.stride[axis] % before != 0)
+      return fmt::format("a stride of {} bytes in the {}, which is no multiple of {}",
+                         map.stride[axis], what, before);
+    before = map.stride[axis];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> pixel_stride(const View& view) {
+  std::optional<std::int64_t> first;
+  std::int64_t next = 0;
+  for (std::size_t axis : {4, 3, 0}) {
+    if (view.len[axis] == 1) continue;
+    if (first && view.stride[axis] != next) return std::nullopt;
+    if (!first) first = view.stride[axis];
+    next = view.stride[axis] * view.len[axis];
+  }
+  return first.value_or(ceil_div(view.len[1], 8) * 8);
+}
+
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile) {
+  const ConvGeometry g = cpu::geometry_of(problem);
+  const DType output = problem.output().dtype;
+  const auto stride = pixel_stride(g.output);
+  HopperShape shape;
+  shape.store_map = (output == DType::f16 || output == DType::bf16) && stride && *stride % 8 == 0 &&
+                    cpu::contiguous_along(g.output, 1) && g.group_outputs % 8 == 0;
+  const int stage = (tile.m + tile.n) * kRowBytes;
+  const int fixed = (shape.store_map ? kBoxes * kBoxRows * kRowBytes : 0) +
+                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4;
+  shape.stages = std::min(kMostStages, (kMostShared - fixed) / (stage + kBarrierBytes));
+  shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * (stage + kBarrierBytes));
+  return shape;
+}
+
+TensorMap hopper_input_map(const ConvGeometry& g, DType dtype, int pixels) {
+  TensorMap map = map_of(dtype, g.group_inputs);
+  set_axes(map, {{g.input.len[4], g.input.stride[4]},
+                 {g.input.len[3], g.input.stride[3]},
+                 {g.input.len[0], g.input.stride[0]}});
+  map.step = {1, static_cast<std::uint32_t>(g.stride[2]), static_cast<std::uint32_t>(g.stride[1]),
+              1};
+  map.im2col = true;
+  map.channels = kDepth;
+  map.pixels = static_cast<std::uint32_t>(pixels);
+  for (std::size_t i : {0, 1}) {  // width first
+    map.lower[i] = static_cast<int>(-g.pad_lo[2 - i]);
+    map.upper[i] = static_cast<int>(upper_corner(g, 2 - i));
+  }
+  return map;
+}
+
+TensorMap hopper_weight_map(const ConvGeometry& g, DType dtype, int channels) {
+  TensorMap map = map_of(dtype, g.group_inputs);
+  set_axes(map, {{g.filter[2], g.weight_stride[4]},
+                 {g.filter[1], g.weight_stride[3]},
+                 {g.group_outputs, g.weight_stride[0]}});
+  map.box = {kDepth, 1, 1, static_cast<std::uint32_t>(channels)};
+  return map;
+}
+
+TensorMap hopper_output_map(const ConvGeometry& g, DType dtype) {
+  TensorMap map = map_of(dtype, g.group_outputs);
+  set_axes(map, {{g.output.len[0] * g.output.pixels(), pixel_stride(g.output).value_or(0)}});
+  map.box = {kDepth, kBoxRows, 1, 1};
+  return map;
+}
+
+std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
+  const ConvGeometry g = cpu::geometry_of(problem);
+  if (g.input.stride[1] != 1) return "input channels that are not contiguous";
+  if (g.weight_stride[1] != 1) return "a filter whose channels are not contiguous";
+  if (auto refusal = strides_refusal("input", hopper_input_map(g, problem.input().dtype, 1)))
+    return refusal;
+  return strides_refusal("filter", hopper_weight_map(g, problem.conv()->weights.dtype, 1));
+}
+
+std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
+  const ConvGeometry g = cpu::geometry_of(problem);
+  for (std::size_t axis : {1, 2}) {
+    if (g.stride[axis] > kMostStep) return fmt::format("a stride of {}", g.stride[axis]);
+    const std::int64_t reach = (g.filter[axis] - 1) * g.dilation[axis];
+    if (reach > kMostTap) return fmt::format("a filter that reaches over {} pixels", reach + 1);
+    for (std::int64_t corner : {-g.pad_lo[axis], upper_corner(g, axis)})
+      if (corner < kLowestCorner || corner > kHighestCorner)
+        return fmt::format("filter and padding that move the image's edge by {} pixels", corner);
+  }
+  return std::nullopt;
+}
+
+std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain) {
+  const ConvGeometry g = cpu::geometry_of(problem);
+  std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
+  std::erase_if(tiles, [&](const HopperTile& tile) {
+    return hopper_shape(problem, chain, tile).stages < kFewestStages;
+  });
+  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) { return cost(g, tile); });
+  return tiles;
+}
+
+std::string to_text(const HopperTile& tile) { return fmt::format("{}x{}", tile.m, tile.n); }
+
+std::optional<HopperTile> parse_hopper_tile(std::string_view text) {
+  for (const HopperTile& tile : kTiles)
+    if (to_text(tile) == text) return tile;
+  return std::nullopt;
+}
+
+}  // namespace fuseplan::gpu

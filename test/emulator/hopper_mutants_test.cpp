@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Mistakes in the kernel for Hopper, most of them of synchronisation: the emulator's model of
+// asynchronous work must show each.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "mutants.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+const char* const kTile = "--pin=gpu_hopper:128x64";
+const char* const kWide = "--pin=gpu_hopper:128x256";
+
+// Blocks take three tiles each, whose channels alternate.
+const char* const kConv =
+    "f16:5x72x9x11:nhwc;conv(f16:96x72x3x2:nhwc,pad=1x0);scale_shift(f32:1x96x1x1)";
+const char* const kOneStep =
+    "f16:5x64x9x11:nhwc;conv(f16:96x64x1x1:nhwc);scale_shift(f32:1x96x1x1)";
+const char* const kBoxes =
+    "f16:9x16x9x11:nhwc;conv(f16:256x16x1x1:nhwc);scale_shift(f32:1x256x1x1)";
+
+const Mutant kMutants[] = {
+    {"NoLastWait", "  fp_wgmma_wait<0>();\n", "", kConv, "ended before its products", kTile},
+    {"NoWait", "    fp_wgmma_wait<1>();\n", "", kConv, nullptr, kTile},
+    {"LastWaitOneGroupTooFew", "fp_wgmma_wait<0>", "fp_wgmma_wait<1>", kConv,
+     "ended before its products", kTile},
+    {"WaitOneGroupTooFew", "fp_wgmma_wait<1>", "fp_wgmma_wait<2>", kConv, nullptr, kTile},
+    {"NoCommit", "    fp_wgmma_commit();\n", "", kConv, "ended before its products", kTile},
+    {"OneWarpReleasesForAll", "if (fp_thread() % 32 == 0) fp_mbar_arrive(s.empty + stage);",
+     "if (fp_thread() % 128 == 0) for (int i = 0; i < 4; ++i) fp_mbar_arrive(s.empty + stage);",
+     kConv, "", kTile},
+    {"WrongPhaseOfFull", "turn.stage, turn.parity);", "turn.stage, turn.parity ^ 1);", kConv, "",
+     kTile},
+    {"WrongPhaseOfEmpty", "turn.parity ^ 1)", "turn.parity)", kConv, "deadlock", kTile},
+    {"WrongByteCount", "fp_mbar_expect(full, FP_BYTES_STAGE)", "fp_mbar_expect(full, FP_BYTES_A)",
+     kConv, "deadlock", kTile},
+    {"NoFullWait", "    fp_mbar_wait(s.full + turn.stage, turn.parity);\n", "", kConv, "", kTile},
+    {"NoEmptyWait", "      fp_mbar_wait(s.empty + turn.stage, turn.parity ^ 1);\n", "", kConv, "",
+     kTile},
+    {"WrongSwizzle", "(piece ^ row % 8)", "piece", kConv, nullptr, kTile},
+    {"NoProxyFence", "    fp_fence_async();\n", "", kConv, "no fence", kTile},
+    {"NoBarrierBeforeTheStore",
+     "    fp_fence_async();\n    fp_named_barrier(FP_BARRIER_ONE + consumer, 128);\n",
+     "    fp_fence_async();\n", kConv, "no fence", kTile},
+    {"NoWaitBeforeStagingAgain", "if (thread == 0) fp_tma_wait_read<1>();", "", kBoxes, nullptr,
+     kWide},
+    {"WaitsForTheBoxTooOld", "fp_tma_wait_read<1>", "fp_tma_wait_read<2>", kBoxes, nullptr, kWide},
+    {"NoBarrierBeforeStaging",
+     "    fp_named_barrier(FP_BARRIER_ONE + consumer, 128);\n    FP_UNROLL", "    FP_UNROLL",
+     kBoxes, "no fence", kWide},
+    {"EndsBeforeItsStores", "if (FP_STORE_MAP && thread == 0) fp_tma_wait_all();", "", kConv,
+     "ended before its stores", kTile},
+    {"FiltersAxesSwapped", "c, tap_s, tap_r, (int)", "c, tap_r, tap_s, (int)", kConv, nullptr,
+     kTile},
+    {"InputsAxesSwapped", "(unsigned short)(tap_s * FP_DILATION_W)",
+     "(unsigned short)(tap_r * FP_DILATION_W)", kConv, nullptr, kTile},
+    {"UnknownBarriers", "    fp_mbar_publish();\n", "", kConv, "cannot know yet", kTile},
+    {"RegistersNotGiven", "    fp_regs_less<40>();\n", "", kConv, "deadlock", kTile},
+    {"ChannelsOverwritten",
+     "    fp_named_barrier(FP_BARRIER_BOTH, 256);  // those of the tile before have been read\n",
+     "", kConv, nullptr, kTile},
+    {"ChannelsReadTooEarly",
+     "    if constexpr (FP_CHANNELS > 0) fp_named_barrier(FP_BARRIER_BOTH, 256);\n", "", kOneStep,
+     nullptr, kTile},
+    {"SumsOfTheTileBefore", ", step + i)", ", 1)", kConv, nullptr, kTile},
+    {"NoTailOfTheBatch", "row.inside = pixel < a.pixels;", "row.inside = true;",
+     "f16:2x16x9x9:nhwc;conv(f16:16x16x3x3:nhwc);add(f16:2x16x7x7:nhwc)", "outside all memory",
+     kTile},
+};
+
+class HopperMutants : public testing::TestWithParam<Mutant> {};
+
+TEST_P(HopperMutants, AreNoticed) { expect_noticed(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(All, HopperMutants, testing::ValuesIn(kMutants),
+                         [](const testing::TestParamInfo<Mutant>& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace fuseplan::test

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// The kernel for Hopper in the emulator, through the C API: shapes that its copies must get right,
+// every tile, and what its solver refuses.
+#include <fmt/format.h>
+
+#include "emulated.hpp"
+#include "expr/passes.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+/// Landings of asynchronous work differ from block to block and from stream to stream.
+void expect_right_in_all_orders(const Handle& handle, const std::string& problem) {
+  for (std::uint64_t stream : {0, 1, 2})
+    expect_right_on_device(handle, driver::parse_problem(problem), "gpu_hopper",
+                           {.stream = stream});
+}
+
+// Strides, padding that differs by axis and side, filters that are not square, channels that fill
+// no piece of 64, and outputs that fill no tile.
+TEST(Hopper, Shapes) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  for (const char* problem : {
+           "f16:3x72x9x11:nhwc;conv(f16:96x72x3x2:nhwc,pad=1x0,stride=2x1);bias(f32:1x96x1x1)",
+           "f16:1x16x21x17:nhwc;conv(f16:160x16x7x7:nhwc,pad=3x3,stride=2x2);activation(relu)",
+           "bf16:2x64x7x9:nhwc;conv(bf16:200x64x5x3:nhwc,pad=0x2,pad_hi=3x1,dilation=1x3)",
+           "bf16:5x136x6x5:nhwc;conv(bf16:72x136x1x1:nhwc);norm(spatial,f32:1x72x1x1);"
+           "add(bf16:5x72x6x5:nhwc);activation(gelu_erf)",
+           "f16:2x24x40:s960,1,24;conv(f16:80x24x3:s72,1,24,pad=1,stride=3)",
+       })
+    expect_right_in_all_orders(handle, problem);
+}
+
+TEST(Hopper, EveryTile) {
+  const Handle handle = emulated_handle();
+  std::uint64_t stream = 0;
+  for (const char* tile : {"128x256", "256x128", "128x192", "128x128", "256x64"}) {
+    SCOPED_TRACE(tile);
+    driver::check(
+        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_hopper:") + tile).c_str()));
+    expect_right_on_device(
+        handle,
+        driver::parse_problem(
+            "f16:3x72x13x9:nhwc;conv(f16:200x72x3x2:nhwc,pad=1x0);scale_shift(f32:1x200x1x1)"),
+        "gpu_hopper", {.stream = ++stream});
+  }
+}
+
+// Results that cannot leave through the copy engine: other types, channels or strides.
+TEST(Hopper, StoresOfThreads) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x128");
+  for (const char* problem : {
+           "f16:2x64x9x9:nhwc;conv(f16:75x64x3x3:nhwc,pad=1x1);bias(f32:1x75x1x1)",
+           "bf16:2x40x9x7:nhwc;conv(bf16:96x40x2x3:nhwc)->bf16:2x96x8x5:nchw",
+           "f16:1x40x9x7:nhwc;conv(f16:96x40x2x3:nhwc)->f16:1x96x8x5:s9999,1,999,104",
+       })
+    expect_right_in_all_orders(handle, problem);
+}
+
+TEST(Hopper, Blending) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  expect_right_on_device(
+      handle,
+      driver::parse_problem("f16:2x64x9x9:nhwc;conv(f16:72x64x3x3:nhwc,pad=1x1);activation(elu)"),
+      "gpu_hopper", {.blend = true});
+}
+
+// One binary for all sizes, and one for pointers that copies cannot take.
+TEST(Hopper, OneBinaryForAllSizes) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  emulator::reset();
+  for (const char* size : {"2x16x8x8", "1x16x5x9", "3x16x8x7"})
+    for (int misalign : {0, 1})
+      expect_right_on_device(
+          handle,
+          driver::parse_problem("f16:" + std::string(size) +
+                                ":nhwc;conv(f16:16x16x3x3:nhwc,pad=1x1);activation(relu)"),
+          "gpu_hopper", {.misalign = misalign});
+  EXPECT_EQ(emulator::counters().compiled.size(), 1u);
+}
+
+// Maps are encoded by the launch, which allocates nothing and may be captured.
+TEST(Hopper, EncodesMapsWhileCaptured) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  EmulatedCase c(driver::parse_problem("f16:1x64x9x9:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)"));
+  c.compile(handle.get());
+  emulator::reset();
+  emulator::set_capturing(true);
+  const fuseplanStatus_t status =
+      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
+                          c.output().data(), c.args());
+  const emulator::Counters counters = emulator::counters();
+  emulator::reset();
+  EXPECT_EQ(status, fuseplanStatusSuccess) << fuseplanGetLastErrorMessage();
+  EXPECT_EQ(counters.capture_violations, 0);
+  ASSERT_EQ(counters.launches.size(), 1u);
+  EXPECT_EQ(counters.launches[0].kernel, "fp_conv_hopper");
+  EXPECT_TRUE(c.compare().ok());
+}
+
+std::string first_tile(const std::string& text) {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  return find_solver("gpu_hopper")->configs({problem, chain, {}}).front();
+}
+
+// No tile wider than the channels; the largest where there is work for all multiprocessors; smaller
+// ones where that leaves most of them idle.
+TEST(Hopper, TilesByTheModel) {
+  const std::string filter = ":nhwc;conv(f16:";
+  EXPECT_EQ(first_tile("f16:64x64x56x56" + filter + "64x64x3x3:nhwc,pad=1x1)"), "256x64");
+  EXPECT_EQ(first_tile("f16:256x256x28x28" + filter + "512x256x3x3:nhwc,pad=1x1)"), "128x256");
+  EXPECT_EQ(first_tile("f16:1x512x14x14" + filter + "512x512x3x3:nhwc,pad=1x1)"), "128x64");
+}
+
+std::string refusal(const std::string& text, const std::string& arch = "sm_90a") {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  const Traits traits = {.backend = "cuda", .arch = arch};
+  Verdict verdict("gpu_hopper");
+  find_solver("gpu_hopper")->accepts({problem, chain, traits}, verdict);
+  return verdict.accepted() ? "" : verdict.rejections().front().sentence();
+}
+
+TEST(Hopper, RefusesWithAReason) {
+  const std::string good = "f16:1x64x8x8:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)";
+  EXPECT_EQ(refusal(good), "");
+  struct Row {
+    std::string problem, word;
+  };
+  for (const Row& row : {
+           Row{"f32:1x64x8x8:nhwc;conv(f32:64x64x3x3:nhwc)", "f16 or bf16"},
+           Row{"f16:1x64x8x8:nchw;conv(f16:64x64x3x3:nchw)", "channels that are not contiguous"},
+           Row{"f16:1x64x8x8:nhwc;conv(f16:64x64x3x3:nchw)", "filter whose channels"},
+           Row{"f16:1x60x8x8:nhwc;conv(f16:64x60x3x3:nhwc)", "multiple of 8"},
+           Row{"f16:1x64x8x8:nhwc;conv(f16:64x32x3x3:nhwc,groups=2)", "groups"},
+           Row{"f16:1x64x9x9:nhwc;conv(f16:64x64x1x1:nhwc,stride=9x9)", "stride of 9"},
+           Row{"f16:1x64x8x8:s9999,1,992,124;conv(f16:64x64x3x3:nhwc)", "a stride of 248 bytes"},
+           Row{"f16:1x8x200x200:nhwc;conv(f16:8x8x2x2:nhwc,dilation=1x140)", "edge"},
+       })
+    EXPECT_NE(refusal(row.problem).find(row.word), std::string::npos)
+        << row.problem << ": " << refusal(row.problem);
+  EXPECT_NE(refusal(good, "sm_90").find("tensor maps"), std::string::npos)
+      << refusal(good, "sm_90");
+  EXPECT_NE(refusal(good, "sm_80").find("sm_90a"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fuseplan::test

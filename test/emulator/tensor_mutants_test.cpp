@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Mistakes in the tensor-core convolution that must be noticed. Launches have several blocks:
+// copies land early in one, late in the next.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "mutants.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+// Everything is copied and stored 16 bytes at a time, with tails of pixels, channels and depth.
+const char* const kWide =
+    "f16:2x40x9x7:nhwc;conv(f16:72x40x3x2:nhwc,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x72x1x1);"
+    "add(f16:2x72x5x7:nhwc)";
+// Nothing is.
+const char* const kGathered =
+    "f16:2x11x7x9:nchw;conv(f16:37x11x3x2,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x37x1x1)";
+const char* const kGroups = "f16:1x48x6x6:nhwc;conv(f16:32x24x3x3:nhwc,pad=1x1,groups=2)";
+// The source copies, but the rows' distance does not let it.
+const char* const kCrooked =
+    "f16:1x16x4x5:s400,1,90,17;conv(f16:16x16x1x1:nhwc)->f16:1x16x4x5:nhwc";
+const char* const kTf32 = "f32:1x24x6x6:nhwc;conv(f32:32x24x3x3:nhwc,pad=1x1)";
+
+const char* const kSmall = "--pin=gpu_tensor:64x64w2x2x1c4s4";
+const char* const kShared = "--pin=gpu_tensor:64x64w2x2x2c8s3";
+
+const char* const kOutside = "outside all memory";
+
+const Mutant kMutants[] = {
+    {"NoBarrierInTheLoop", "    fp_cp_wait<FP_STAGES - 2>();\n    fp_barrier();",
+     "    fp_cp_wait<FP_STAGES - 2>();", kWide, nullptr, kSmall},
+    {"NoWaitForCopies", "    fp_cp_wait<FP_STAGES - 2>();", "", kWide, nullptr, kSmall},
+    {"WaitsForOneGroupTooFew", "fp_cp_wait<FP_STAGES - 2>", "fp_cp_wait<FP_STAGES - 1>", kWide,
+     nullptr, kSmall},
+    {"WaitsAfterTheBarrier", "    fp_cp_wait<FP_STAGES - 2>();\n    fp_barrier();",
+     "    fp_barrier();\n    fp_cp_wait<FP_STAGES - 2>();", kWide, nullptr, kSmall},
+    {"NoCommit", "  fp_cp_commit();\n}\nFP_FN void fp_put_down", "}\nFP_FN void fp_put_down", kWide,
+     nullptr, kSmall},
+    {"ReadsTheNextStage", "fp_multiply(ring + step % FP_STAGES",
+     "fp_multiply(ring + (step + 1) % FP_STAGES", kWide, nullptr, kSmall},
+    {"OverwritesWhatIsRead", "ring + next % FP_STAGES", "ring + step % FP_STAGES", kWide, nullptr,
+     kSmall},
+    {"StepTooFew", "step < FP_STEPS; ++step", "step + 1 < FP_STEPS; ++step", kWide, nullptr,
+     kSmall},
+    {"RowsReadUnswizzled", "fp_slot_at(row + i * 16, chunk + lane / 16)",
+     "((row + i * 16) * FP_CHUNKS + chunk + lane / 16) * 16", kWide, nullptr, kSmall},
+    {"ColumnsHalvesSwapped", "chunk + lane / 8 % 2", "chunk + lane / 16", kWide, nullptr, kSmall},
+    {"RowsHalvesSwapped", "fp_warp_m() * FP_WM + lane % 16", "fp_warp_m() * FP_WM + lane / 2",
+     kWide, nullptr, kSmall},
+    {"SumsRowsSwapped", "lane / 4 + i / 2 * 8", "lane / 4 + i % 2 * 8", kWide, nullptr, kSmall},
+    {"LaneMissesACollective", "fp_load_fragments(m[i], stage",
+     "if (lane != 3) fp_load_fragments(m[i], stage", kWide, "divergent collective", kSmall},
+    {"NoZeroFill", "d < FP_DEPTH && fp_is_inside(a, pixels[i], tap)", "d < FP_DEPTH", kWide, "",
+     kSmall},
+    {"NoDepthTailOfFilters", "const bool there = d < FP_DEPTH && k < FP_K;",
+     "const bool there = k < FP_K;", kWide, kOutside, kSmall},
+    {"NoChannelTailOfFilters", "const bool there = d < FP_DEPTH && k < FP_K;",
+     "const bool there = d < FP_DEPTH;", kWide, kOutside, kSmall},
+    {"NoPixelTail", "pixel < a.pixels ? h : -(1 << 30)", "h", kWide, kOutside, kSmall},
+    {"TapsAxesSwapped", "tap.r * FP_DILATION_H * a.input_stride[2]",
+     "tap.s * FP_DILATION_H * a.input_stride[2]", kWide, kOutside, kSmall},
+    {"BoundsAxesSwapped", "pixel.h + tap.r * FP_DILATION_H", "pixel.h + tap.s * FP_DILATION_H",
+     kWide, "", kSmall},
+    {"NoBarrierBeforeTheTileIsStaged", "    fp_barrier();\n    if (FP_OUT_PIXELS",
+     "    if (FP_OUT_PIXELS", kWide, nullptr, kSmall},
+    {"NoBarrierBeforeTheStagedTileIsRead", "    fp_barrier();\n    const fp_tile rows",
+     "    const fp_tile rows", kWide, nullptr, kSmall},
+    {"NoStoreTail", "    if (tile.pixel + m >= a.pixels) return;", "", kWide, kOutside, kSmall},
+    {"ChannelOfTheFirstLane", "fp_channels(a, channel + v, channels[v])",
+     "fp_channels(a, channel, channels[v])", kWide, nullptr, kSmall},
+    {"DepthShareOfAnother", "(k * FP_WARPS_K + fp_warp_k()) * 2", "(k + fp_warp_k()) * 2", kWide,
+     nullptr, kShared},
+    {"NoBarrierBeforeSumsMeet", "  fp_barrier();\n  if (fp_warp_k() > 0) return;",
+     "  if (fp_warp_k() > 0) return;", kWide, nullptr, kShared},
+    {"SumsOverwriteTheRing", "fp_lane();\n  fp_barrier();", "fp_lane();", kWide, nullptr, kShared},
+    {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, pixel, tap)", "d + e < FP_DEPTH",
+     kGathered, "", kSmall},
+    {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++tap.c;", "", kGathered, "", kSmall},
+    {"NoGatheredChannelTail", "const bool there = k < FP_K && d + e < FP_DEPTH;",
+     "const bool there = d + e < FP_DEPTH;", kGathered, kOutside, kSmall},
+    {"NoStoreTailAlongPixels", "  if (tile.pixel + m >= a.pixels) return;\n  FP_ONE_BY_ONE",
+     "  FP_ONE_BY_ONE", kGathered, kOutside, kSmall},
+    {"FirstGroupsInput", "(long long)group * FP_C * a.input_stride[1]", "0", kGroups, nullptr,
+     kSmall},
+    {"CopiesWhateverTheAddress", "return !FP_WIDE || a.wide;", "return true;", kCrooked,
+     "misaligned", kSmall},
+    {"NoRoundingToTf32", "to[i] = fp_to_tf32(to[i]);", ";", kTf32, nullptr,
+     "--tf32=1 --pin=gpu_tensor:64x64w2x2x1c4s4"},
+};
+
+class TensorMutants : public testing::TestWithParam<Mutant> {};
+
+TEST_P(TensorMutants, AreNoticed) { expect_noticed(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(All, TensorMutants, testing::ValuesIn(kMutants),
+                         [](const testing::TestParamInfo<Mutant>& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace fuseplan::test
