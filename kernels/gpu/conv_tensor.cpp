@@ -89,6 +89,15 @@ struct Wide {
   static constexpr std::array<std::size_t, 3> kTapsInner{2, 1, 0}, kChannelsInner{0, 2, 1};
 };
 
+/// Blocks that a multiprocessor's registers are shared out to: two of 256 threads, if 128 registers
+/// hold what a thread has of the sums and nothing gathered.
+int blocks_at_once(const TensorTile& tile, const Wide& wide) {
+  constexpr int kMostSums = 64;
+  const int threads = threads_of(tile);
+  const int sums = tile.m * tile.n * tile.warps_k / threads;
+  return wide.input && threads == 256 && sums <= kMostSums ? 2 : 1;
+}
+
 class TensorProgram final : public Program {
  public:
   TensorProgram(ConvShape shape, const SplitChain& chain, const TensorTile& tile, const Wide& wide)
@@ -163,13 +172,14 @@ class TensorRecipe final : public Recipe {
 
  private:
   std::string macros() const {
-    return define("THREADS", threads_of(tile_)) + define("BM", tile_.m) + define("BN", tile_.n) +
-           define("WARPS_M", tile_.warps_m) + define("WARPS_N", tile_.warps_n) +
-           define("WARPS_K", tile_.warps_k) + define("PART_M", tile_.m / tile_.warps_m) +
-           define("CHUNKS", tile_.chunks) + define("STAGES", tile_.stages) +
-           define("WIDE", wide_.any()) + define("DENSE_WEIGHTS", wide_.dense) +
-           define("COPY_INPUT", wide_.input) + define("COPY_WEIGHTS", wide_.weights) +
-           define("WIDE_OUTPUT", wide_.output) + define("ELEMENT_LANES", wide_.element_lanes);
+    return define("THREADS", threads_of(tile_)) + define("BLOCKS", blocks_at_once(tile_, wide_)) +
+           define("BM", tile_.m) + define("BN", tile_.n) + define("WARPS_M", tile_.warps_m) +
+           define("WARPS_N", tile_.warps_n) + define("WARPS_K", tile_.warps_k) +
+           define("PART_M", tile_.m / tile_.warps_m) + define("CHUNKS", tile_.chunks) +
+           define("STAGES", tile_.stages) + define("WIDE", wide_.any()) +
+           define("DENSE_WEIGHTS", wide_.dense) + define("COPY_INPUT", wide_.input) +
+           define("COPY_WEIGHTS", wide_.weights) + define("WIDE_OUTPUT", wide_.output) +
+           define("ELEMENT_LANES", wide_.element_lanes);
   }
 
   Problem problem_;

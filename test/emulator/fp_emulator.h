@@ -45,6 +45,7 @@ extern "C" void fp_emulator_enter(fp_machine* machine) { fp_now = machine; }
   static void name##_body(const fp_args& a);                                            \
   extern "C" void name(const void* a) { name##_body(*static_cast<const fp_args*>(a)); } \
   static void name##_body(const fp_args& a)
+#define FP_KERNEL_BLOCKS(name, threads, blocks) FP_KERNEL(name, threads)
 #define FP_SHARED(name) float* const name = fp_now->shared
 
 FP_FN unsigned fp_thread() { return fp_now->thread; }

@@ -11,6 +11,7 @@ std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
 
 void expect_noticed(const Mutant& mutant) {
   emulator::reset();
+  emulator::set_seed(test_seed());
   emulator::mutate(mutant.from, mutant.to);
   // No cache: its keys know the source that the library gave, not the changed one.
   const Handle handle = emulated_handle((std::string("--cache=off ") + mutant.options).c_str());

@@ -286,7 +286,8 @@ FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums,
   }
 }
 
-FP_KERNEL(fp_conv_tensor, FP_THREADS) {
+// Before sm_80 there is shared memory for one.
+FP_KERNEL_BLOCKS(fp_conv_tensor, FP_THREADS, (FP_HAS_ASYNC ? FP_BLOCKS : 1)) {
   FP_SHARED(shared);
   const unsigned ring = fp_shared_at(shared);
   const fp_tile tile = fp_tile_of(fp_block());

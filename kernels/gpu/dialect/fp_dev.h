@@ -8,6 +8,9 @@
 #define FP_FN static __device__ __forceinline__
 #define FP_KERNEL(name, threads) \
   extern "C" __global__ void __launch_bounds__(threads) name(const fp_args a)
+// With at least so many blocks on a multiprocessor at once.
+#define FP_KERNEL_BLOCKS(name, threads, blocks) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const fp_args a)
 #define FP_SHARED(name)                                     \
   extern __shared__ __align__(16) unsigned char fp_arena[]; \
   float* const name = reinterpret_cast<float*>(fp_arena)
@@ -41,6 +44,7 @@ FP_FN unsigned short fp_float_to_half(float value) {
 #define FP_KERNEL(name, threads)                                                            \
   extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, threads))) void name( \
       const fp_args a)
+#define FP_KERNEL_BLOCKS(name, threads, blocks) FP_KERNEL(name, threads)
 #define FP_SHARED(name)                                                    \
   extern __shared__ __attribute__((aligned(16))) unsigned char fp_arena[]; \
   float* const name = (float*)fp_arena
