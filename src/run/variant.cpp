@@ -2,6 +2,7 @@
 #include "run/variant.hpp"
 
 #include <chrono>
+#include <new>
 
 #include "base/log.hpp"
 #include "base/status.hpp"
@@ -81,7 +82,8 @@ std::string reasons_text(const std::vector<Rejection>& rejections) {
 }
 
 std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
-                                            const Parallel* timing) {
+                                            const Parallel* timing,
+                                            std::vector<Rejection>* failures) {
   const auto start = std::chrono::steady_clock::now();
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant =
@@ -94,10 +96,13 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
       if (choice.candidate.config.empty())
         choice.candidate.config = solver.configs(question).front();
       build_with(context, choice, *variant);
-    } catch (const Error& error) {
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
       log(LogLevel::warning, "compile", "solver={},problem={},error={}", solver.id(),
           to_text(variant->problem), error.what());
       selection.rejections.push_back(compile_failure(solver, error));
+      if (failures != nullptr) failures->push_back(selection.rejections.back());
       continue;
     }
     variant->compile_us =
