@@ -68,6 +68,13 @@ std::vector<Choice> choices_for(const CompileContext& context, const Question& q
   return choices;
 }
 
+/// Which is no reason to run another kernel from now on: the next call may find some.
+bool is_out_of_memory(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  if (ours != nullptr) return ours->status() == Status::AllocFailed;
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
 Rejection compile_failure(const Solver& solver, const std::exception& error) {
   return {RejectCode::Compile, std::string(solver.id()),           -1, "kernel",
           error.what(),        "a kernel that compiles and loads", {}};
@@ -96,9 +103,8 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
       if (choice.candidate.config.empty())
         choice.candidate.config = solver.configs(question).front();
       build_with(context, choice, *variant);
-    } catch (const std::bad_alloc&) {
-      throw;
     } catch (const std::exception& error) {
+      if (is_out_of_memory(error)) throw;
       log(LogLevel::warning, "compile", "solver={},problem={},error={}", solver.id(),
           to_text(variant->problem), error.what());
       selection.rejections.push_back(compile_failure(solver, error));
