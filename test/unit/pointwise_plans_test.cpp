@@ -36,6 +36,7 @@ void expect_right(const KernelCase& test) {
     for (const int threads : {2, 5}) {
       const HostTensor again = test.run(*recipe, threads);
       EXPECT_EQ(std::memcmp(output.data(), again.data(), output.bytes()), 0) << name_of(isa);
+      EXPECT_EQ(again.damage(), "") << name_of(isa);
     }
   }
 }
