@@ -3,7 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/status.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan {
@@ -45,6 +48,27 @@ inline void need_convolution(const Question& question, Verdict& verdict, bool pr
   const bool has = question.problem.conv() != nullptr;
   verdict.need(has == present, RejectCode::Sequence, "first op",
                kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");
+}
+
+inline cpu::Target target_of(const Question& question) {
+  return {question.traits.isa, question.traits.extensions};
+}
+
+/// What Solver::configs answers for a family's configurations.
+template <typename Config>
+std::vector<std::string> texts_of(const std::vector<Config>& configs) {
+  std::vector<std::string> texts;
+  for (const Config& config : configs) texts.push_back(to_text(config));
+  return texts;
+}
+
+/// The configuration that `text` was written from, by the family's own parser.
+template <typename Config>
+Config config_of(std::optional<Config> (*parse)(std::string_view), std::string_view solver,
+                 std::string_view text) {
+  const std::optional<Config> config = parse(text);
+  require(config.has_value(), Status::InvalidValue, "{}: \"{}\" is no configuration", solver, text);
+  return *config;
 }
 
 /// A kernel family's own last word: nothing, or a sentence about the layout it cannot take.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/status.hpp"
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "solvers/cpu_conditions.hpp"
@@ -29,8 +28,7 @@ class CpuConv1x1 final : public Solver {
     const DType output = problem.output().dtype;
     const bool is_f32 =
         problem.input().dtype == DType::f32 && problem.conv()->weights.dtype == DType::f32;
-    const bool is_stored = output == DType::f32 || output == DType::f16 || output == DType::bf16;
-    verdict.need(is_f32 && is_stored, RejectCode::DataType, "data type",
+    verdict.need(is_f32 && is_real(output), RejectCode::DataType, "data type",
                  name_of(is_f32 ? output : problem.input().dtype),
                  "f32 input and weights, f32, f16 or bf16 output", {}, 0);
     if (!verdict.accepted()) return;
@@ -38,17 +36,12 @@ class CpuConv1x1 final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(question.problem, question.chain))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::conv1x1_configs(question.problem, question.chain));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto parsed = cpu::parse_conv1x1_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_conv1x1: \"{}\" is no configuration",
-            config);
-    return {"cpu_conv1x1", cpu::conv1x1_recipe(question.problem, question.chain, *parsed)};
+    const auto parsed = config_of(cpu::parse_conv1x1_config, id(), config);
+    return {"cpu_conv1x1", cpu::conv1x1_recipe(question.problem, question.chain, parsed)};
   }
 
   std::vector<std::string> samples() const override {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/status.hpp"
 #include "kernels/cpu/depthwise/recipe.hpp"
 #include "kernels/cpu/grouped/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
@@ -13,7 +12,7 @@ constexpr std::string_view kStaged = "staged";
 bool in_tiles(const Question& question) {
   const bool plain =
       question.problem.conv()->weights.lens[0] == question.problem.conv()->conv.groups;
-  return plain && !cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
+  return plain && !cpu::grouped_refusal(question.problem, question.chain, target_of(question));
 }
 
 class CpuDepthwise final : public Solver {
@@ -39,20 +38,14 @@ class CpuDepthwise final : public Solver {
 
   std::vector<std::string> configs(const Question& question) const override {
     if (!in_tiles(question)) return {std::string(kStaged)};
-    std::vector<std::string> texts;
-    for (const cpu::GroupedConfig& config :
-         cpu::grouped_configs(question.problem, question.chain, question.traits.isa))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
     const auto& [problem, chain, traits] = question;
     if (config == kStaged) return {"cpu_depthwise", depthwise_recipe(problem, chain, traits.isa)};
-    const auto parsed = cpu::parse_grouped_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_depthwise: \"{}\" is no configuration",
-            config);
-    return {"cpu_depthwise", grouped_recipe(problem, chain, traits.isa, *parsed)};
+    const auto parsed = config_of(cpu::parse_grouped_config, id(), config);
+    return {"cpu_depthwise", grouped_recipe(problem, chain, target_of(question), parsed)};
   }
 
   std::vector<std::string> samples() const override {

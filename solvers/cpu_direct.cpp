@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "base/status.hpp"
 #include "kernels/cpu/direct/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
 namespace fuseplan {
 namespace {
-
-cpu::Target target_of(const Question& question) {
-  return {question.traits.isa, question.traits.extensions};
-}
 
 class CpuDirect final : public Solver {
  public:
@@ -28,19 +23,13 @@ class CpuDirect final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const cpu::DirectConfig& config :
-         cpu::direct_configs(question.problem, target_of(question)))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::direct_configs(question.problem, target_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto parsed = cpu::parse_direct_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_direct: \"{}\" is no configuration",
-            config);
+    const auto parsed = config_of(cpu::parse_direct_config, id(), config);
     return {"cpu_direct",
-            cpu::direct_recipe(question.problem, question.chain, target_of(question), *parsed)};
+            cpu::direct_recipe(question.problem, question.chain, target_of(question), parsed)};
   }
 
   std::vector<std::string> samples() const override {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/status.hpp"
 #include "kernels/cpu/grouped/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
@@ -27,25 +26,19 @@ class CpuGrouped final : public Solver {
                  "more than that", {}, 0);
     if (!verdict.accepted()) return;
     const auto refusal =
-        cpu::grouped_refusal(question.problem, question.chain, question.traits.isa);
+        cpu::grouped_refusal(question.problem, question.chain, target_of(question));
     verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
                  "several groups of at most 16 input channels, in one layout", {}, 0);
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const cpu::GroupedConfig& config :
-         cpu::grouped_configs(question.problem, question.chain, question.traits.isa))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto parsed = cpu::parse_grouped_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_grouped: \"{}\" is no configuration",
-            config);
+    const auto parsed = config_of(cpu::parse_grouped_config, id(), config);
     return {"cpu_grouped",
-            cpu::grouped_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
+            cpu::grouped_recipe(question.problem, question.chain, target_of(question), parsed)};
   }
 
   std::vector<std::string> samples() const override {

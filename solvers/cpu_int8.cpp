@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/status.hpp"
 #include "kernels/cpu/int8/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
@@ -26,19 +25,13 @@ class CpuInt8 final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const cpu::ByteConfig& config :
-         cpu::byte_configs(question.problem, question.traits.isa, dot_of(question)))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::byte_configs(question.problem, question.traits.isa, dot_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto parsed = cpu::parse_byte_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_int8: \"{}\" is no configuration",
-            config);
+    const auto parsed = config_of(cpu::parse_byte_config, id(), config);
     return {"cpu_int8", cpu::byte_recipe(question.problem, question.chain, question.traits.isa,
-                                         dot_of(question), *parsed)};
+                                         dot_of(question), parsed)};
   }
 
   std::vector<std::string> samples() const override {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/status.hpp"
 #include "solvers/cpu_conditions.hpp"
 
 namespace fuseplan {
@@ -53,19 +52,13 @@ class CpuWinograd final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const cpu::WinogradConfig& config :
-         cpu::winograd_configs(question.problem, question.traits.isa))
-      texts.push_back(to_text(config));
-    return texts;
+    return texts_of(cpu::winograd_configs(question.problem, question.traits.isa));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto parsed = cpu::parse_winograd_config(config);
-    require(parsed.has_value(), Status::InvalidValue, "cpu_winograd: \"{}\" is no configuration",
-            config);
+    const auto parsed = config_of(cpu::parse_winograd_config, id(), config);
     return {"cpu_winograd",
-            cpu::winograd_recipe(question.problem, question.chain, question.traits.isa, *parsed)};
+            cpu::winograd_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {

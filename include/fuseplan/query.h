@@ -95,7 +95,9 @@ typedef struct {
 } fuseplanRejection_t;
 
 /* Every condition that every solver which declined did not find met. Solvers that accept the plan
- * have none, so a plan that fuses may have some. */
+ * have none, so a plan that fuses may have some. A solver whose kernel could not be compiled or
+ * loaded when the plan was last compiled for this handle has declined as well, with
+ * fuseplanRejectCompile and what went wrong as `got`, until the plan is edited or compiled anew. */
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetRejections(fuseplanHandle_t handle,
                                                         fuseplanPlan_t plan, int requestCount,
                                                         int* returnedCount,

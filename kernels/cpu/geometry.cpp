@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/geometry.hpp"
 
+#include <algorithm>
+
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -66,6 +70,14 @@ ConvGeometry geometry_of(const Problem& problem) {
   g.group_outputs = g.output.len[1] / g.groups;
   g.weight_stride = weights.stride;
   return g;
+}
+
+TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {
+  const std::int64_t origin = position * g.stride[axis] - g.pad_lo[axis], step = g.dilation[axis];
+  const std::int64_t reach = g.input.len[axis + 2] - origin;  // columns from the first tap on
+  const std::int64_t first = origin < 0 ? ceil_div(-origin, step) : 0;
+  const std::int64_t end = reach > 0 ? std::min(g.filter[axis], ceil_div(reach, step)) : 0;
+  return first < end ? TapSpan{static_cast<int>(first), static_cast<int>(end)} : TapSpan{};
 }
 
 }  // namespace fuseplan::cpu

@@ -41,4 +41,13 @@ struct ConvGeometry {
 };
 ConvGeometry geometry_of(const Problem& problem);  ///< the problem's first op is a convolution
 
+/// Filter taps of one axis that fall inside the input; {0, 0} if none does.
+struct TapSpan {
+  int first = 0, end = 0;
+  int count() const { return end - first; }
+  bool operator==(const TapSpan&) const = default;
+};
+/// For output position `position` on spatial axis `axis` (0 is D).
+TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position);
+
 }  // namespace fuseplan::cpu

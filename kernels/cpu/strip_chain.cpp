@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/strip_chain.hpp"
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -12,11 +14,9 @@ void StripChain::expect_pixels(std::int64_t pixels, std::int64_t channels, Isa i
                                Scratch& scratch) {
   if (by_pixel_) return;
   moves_ = moves_for(DType::f32, isa);
-  const auto whole = [&](std::int64_t length) {
-    return (length + moves_.lanes - 1) / moves_.lanes * moves_.lanes;
-  };
-  turned_step_ = whole(pixels);
-  turned_ = scratch.take_array<float>(static_cast<std::size_t>(turned_step_ * whole(channels)));
+  turned_step_ = round_up(pixels, moves_.lanes);
+  turned_ = scratch.take_array<float>(
+      static_cast<std::size_t>(turned_step_ * round_up(channels, moves_.lanes)));
 }
 
 void StripChain::finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,

@@ -3,7 +3,7 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_walk.hpp"
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 

@@ -40,9 +40,10 @@ OpBody resized(OpBody body, const Tensor& before, const Tensor& now) {
 
 }  // namespace
 
-Compiled::Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing)
+Compiled::Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing,
+                   std::vector<Rejection>& failures)
     : context_(std::move(context)), dynamic_(dynamic) {
-  owned_.push_back(make_variant(context_, std::move(problem), &timing));
+  owned_.push_back(make_variant(context_, std::move(problem), &timing, &failures));
   variants_[0].store(owned_.front().get(), std::memory_order_release);
 }
 

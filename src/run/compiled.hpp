@@ -23,8 +23,9 @@ class Compiled {
   struct Dynamic {
     std::array<bool, kMaxRank> axes{};  ///< by tensor axis
   };
-  /// `timing` as make_variant(); what dynamic lengths ask for later is never timed.
-  Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing);
+  /// `timing` and `failures` as make_variant(); what dynamic lengths ask for later is never timed.
+  Compiled(CompileContext context, Problem problem, Dynamic dynamic, const Parallel& timing,
+           std::vector<Rejection>& failures);
 
   /// The variant of the plan as it was written.
   const Variant& main() const { return *variants_[0].load(std::memory_order_acquire); }

@@ -9,6 +9,19 @@
 
 namespace fuseplan {
 
+namespace {
+
+/// Moves the solvers that failed after they accepted to those that declined.
+void decline(Support& support, std::vector<Rejection> failures) {
+  for (Rejection& failure : failures) {
+    std::erase_if(support.selection.accepted,
+                  [&](const Solver* solver) { return solver->id() == failure.solver; });
+    support.selection.rejections.push_back(std::move(failure));
+  }
+}
+
+}  // namespace
+
 struct Plan::Forms {
   FlatMap<std::uint64_t, std::shared_ptr<const Compiled>> by_handle;
 };
@@ -16,7 +29,11 @@ struct Plan::Forms {
 Plan::Plan(Tensor input) : input_(std::move(input)) { validate(input_, "plan input"); }
 Plan::~Plan() = default;
 
-void Plan::edited() { forms_.store(nullptr, std::memory_order_release); }
+void Plan::edited() {
+  forms_.store(nullptr, std::memory_order_release);
+  const std::lock_guard lock(failures_mutex_);
+  failures_.clear();
+}
 
 int Plan::append(OpBody op) {
   require_place(op, ops_);
@@ -92,6 +109,18 @@ SolverFilter Plan::filter_on(const Handle& handle) const {
   return filter;
 }
 
+std::vector<Rejection> Plan::failures_on(const Handle& handle) const {
+  const std::lock_guard lock(failures_mutex_);
+  const auto found = failures_.find(handle.number());
+  return found == failures_.end() ? std::vector<Rejection>{} : found->second;
+}
+
+void Plan::keep_failures(const Handle& handle, std::vector<Rejection> failures) {
+  const std::lock_guard lock(failures_mutex_);
+  failures_.erase(handle.number());
+  if (!failures.empty()) failures_.emplace(handle.number(), std::move(failures));
+}
+
 Support Plan::query(const Handle& handle, bool with_candidates) const {
   const Problem problem = this->problem();
   const CompileContext context = handle.compile_context(filter_on(handle));
@@ -101,6 +130,12 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   auto& accepted = support.selection.accepted;
   if (accepted.empty()) return support;
   support.choice = choose(context, question, accepted);
+  decline(support, failures_on(handle));
+  if (accepted.empty()) return support;
+  // What compiling falls back on.
+  if (std::ranges::find(accepted, support.choice.candidate.solver) == accepted.end())
+    support.choice = {
+        {accepted.front(), accepted.front()->configs(question).front()}, ChoiceSource::model, {}};
   if (with_candidates) support.candidates = candidates_of(question, accepted);
   const auto chosen = std::find(accepted.begin(), accepted.end(), support.choice.candidate.solver);
   std::rotate(accepted.begin(), chosen, chosen + 1);
@@ -128,8 +163,16 @@ void Plan::compile(const Handle& handle) {
   if (dynamic_.width) axes.axes[rank - 1] = true;
   if (dynamic_.height) axes.axes[rank - 2] = true;
   if (dynamic_.depth) axes.axes[rank - 3] = true;
-  auto compiled = std::make_shared<const Compiled>(handle.compile_context(filter_on(handle)),
-                                                   problem(), axes, handle.parallel());
+  std::vector<Rejection> failures;
+  std::shared_ptr<const Compiled> compiled;
+  try {
+    compiled = std::make_shared<const Compiled>(handle.compile_context(filter_on(handle)),
+                                                problem(), axes, handle.parallel(), failures);
+  } catch (...) {
+    keep_failures(handle, std::move(failures));
+    throw;
+  }
+  keep_failures(handle, std::move(failures));
   auto forms = std::make_unique<Forms>();
   if (const Forms* old = forms_.load(std::memory_order_acquire)) *forms = *old;
   forms->by_handle[handle.number()] = std::move(compiled);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/containers.hpp"
 #include "plan/problem.hpp"
 #include "run/compiled.hpp"
 #include "run/handle.hpp"
@@ -53,7 +54,8 @@ class Plan {
 
   /// Throws Error(UnsupportedOp) for an empty plan.
   Problem problem() const;
-  /// Times nothing, so under the find_mode option compiling may choose another.
+  /// Times nothing, so under the find_mode option compiling may choose another. A solver whose
+  /// kernel the last compile() on that handle could not make is one that declined.
   Support query(const Handle& handle, bool with_candidates = false) const;
   /// Stores "solver:config" as the winner of a search that was made elsewhere. Throws
   /// Error(InvalidValue) if compiling could not choose it.
@@ -70,6 +72,8 @@ class Plan {
  private:
   void edited();
   SolverFilter filter_on(const Handle& handle) const;
+  std::vector<Rejection> failures_on(const Handle& handle) const;
+  void keep_failures(const Handle& handle, std::vector<Rejection> failures);
 
   Tensor input_;
   std::vector<OpBody> ops_;
@@ -82,6 +86,10 @@ class Plan {
   std::mutex compile_mutex_;
   std::atomic<const Forms*> forms_{nullptr};
   std::vector<std::unique_ptr<const Forms>> kept_;
+
+  // Apart from the forms: a query need not wait for a compilation.
+  mutable std::mutex failures_mutex_;
+  FlatMap<std::uint64_t, std::vector<Rejection>> failures_;  ///< by handle
 };
 
 }  // namespace fuseplan

@@ -2,6 +2,7 @@
 #include "run/variant.hpp"
 
 #include <chrono>
+#include <new>
 
 #include "base/log.hpp"
 #include "base/status.hpp"
@@ -67,6 +68,13 @@ std::vector<Choice> choices_for(const CompileContext& context, const Question& q
   return choices;
 }
 
+/// Which is no reason to run another kernel from now on: the next call may find some.
+bool is_out_of_memory(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  if (ours != nullptr) return ours->status() == Status::AllocFailed;
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
 Rejection compile_failure(const Solver& solver, const std::exception& error) {
   return {RejectCode::Compile, std::string(solver.id()),           -1, "kernel",
           error.what(),        "a kernel that compiles and loads", {}};
@@ -81,7 +89,8 @@ std::string reasons_text(const std::vector<Rejection>& rejections) {
 }
 
 std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
-                                            const Parallel* timing) {
+                                            const Parallel* timing,
+                                            std::vector<Rejection>* failures) {
   const auto start = std::chrono::steady_clock::now();
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant =
@@ -94,10 +103,12 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
       if (choice.candidate.config.empty())
         choice.candidate.config = solver.configs(question).front();
       build_with(context, choice, *variant);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
+      if (is_out_of_memory(error)) throw;
       log(LogLevel::warning, "compile", "solver={},problem={},error={}", solver.id(),
           to_text(variant->problem), error.what());
       selection.rejections.push_back(compile_failure(solver, error));
+      if (failures != nullptr) failures->push_back(selection.rejections.back());
       continue;
     }
     variant->compile_us =

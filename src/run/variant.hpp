@@ -36,10 +36,11 @@ struct Variant {
 
 /// Lowers, selects, chooses, fetches or compiles, and loads. With `timing` the find_mode option may
 /// have candidates timed on those threads; without it nothing is timed. A solver that fails after
-/// it accepted is noted as a rejection and the next one is taken. Throws Error(UnsupportedOp) with
-/// every reason when none is left.
+/// it accepted is noted in `failures`, if given, and the next one is taken. Throws
+/// Error(UnsupportedOp) with every reason when none is left.
 std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
-                                            const Parallel* timing);
+                                            const Parallel* timing,
+                                            std::vector<Rejection>* failures = nullptr);
 
 /// Every rejection as one line each, for messages.
 std::string reasons_text(const std::vector<Rejection>& rejections);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
@@ -108,6 +109,19 @@ double decode(Element type, std::uint32_t bits) {
   const double hidden = field > 0 ? std::ldexp(1.0, format.precision - 1) : 0.0;
   const int exponent = std::max(field, 1) - format.bias;
   return sign * std::ldexp(hidden + fraction, exponent - (format.precision - 1));
+}
+
+double load_element(Element type, const void* data, std::int64_t offset) {
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, static_cast<const std::byte*>(data) + offset * size, size_of(type));
+  return decode(type, bits);
+}
+
+void store_element(Element type, void* data, std::int64_t offset, double value) {
+  const auto size = static_cast<std::int64_t>(size_of(type));
+  const std::uint32_t bits = encode(type, value);
+  std::memcpy(static_cast<std::byte*>(data) + offset * size, &bits, size_of(type));
 }
 
 }  // namespace fuseplan::test

@@ -27,6 +27,10 @@ std::optional<IntegerRange> integers_of(Element type);
 std::uint32_t encode(Element type, double value);
 double decode(Element type, std::uint32_t bits);
 
+/// Elements in memory, at an offset in elements.
+double load_element(Element type, const void* data, std::int64_t offset);
+void store_element(Element type, void* data, std::int64_t offset, double value);
+
 /// `value` as it reads back after a store.
 inline double stored(Element type, double value) { return decode(type, encode(type, value)); }
 

@@ -110,17 +110,10 @@ std::int64_t HostTensor::offset(const Dims& index) const {
   return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});
 }
 
-double HostTensor::get_at(std::int64_t offset) const {
-  const std::size_t size = size_of(type_);
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, storage_.data() + start_ + static_cast<std::size_t>(offset) * size, size);
-  return decode(type_, bits);
-}
+double HostTensor::get_at(std::int64_t offset) const { return load_element(type_, data(), offset); }
 
 void HostTensor::set_at(std::int64_t offset, double value) {
-  const std::size_t size = size_of(type_);
-  const std::uint32_t bits = encode(type_, value);
-  std::memcpy(storage_.data() + start_ + static_cast<std::size_t>(offset) * size, &bits, size);
+  store_element(type_, data(), offset, value);
 }
 
 void HostTensor::fill(double value) {

@@ -35,6 +35,7 @@ const ConvCase kCases[] = {
     depthwise(1, 17, 9, 9, 3, 3, 1, 4),
     depthwise(1, 9, 23, 23, 2, 2, 3, 0),
     depthwise(2, 4, 30, 31, 4, 4, 3, 2),
+    depthwise(9, 2, 6, 7, 3, 3, 2, 1),
     depthwise(1, 70, 1, 1, 1, 1, 1, 0),
     depthwise(1, 2, 64, 64, 11, 11, 1, 5),
     depthwise(1, 130, 12, 12, 1, 1, 2, 0),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <limits>
 
+#include "base/denormals.hpp"
 #include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
@@ -56,6 +57,7 @@ const ConvCase kCases[] = {
     grouped(1, 6, 6, {3, 2, 7}, {2, 2, 1, 1, 1}),
     grouped(1, 10, 10, {2, 5, 16}, {1, 1, 1, 0, 1}),
     grouped(3, 1, 200, {4, 2, 2}, {1, 3, 2, 0, 1}),
+    {{1, 17, 12, 15}, {17, 1, 3, 3}, {{0, 1}, {1, 1}, {1, 1}, {1, 1}, 17}},
     {{1, 12, 14, 15}, {12, 1, 3, 4}, {{0, 2}, {2, 1}, {1, 2}, {1, 1}, 12}},
     {{1, 20, 3, 9, 8}, {20, 1, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 1, 2}, {2, 1, 1}, 20}},
     {{1, 12, 5, 6, 19}, {18, 4, 3, 3, 2}, {{3, 1, 0}, {2, 1, 1}, {2, 1, 1}, {1, 1, 2}, 3}},
@@ -84,13 +86,15 @@ INSTANTIATE_TEST_SUITE_P(IsaAndLayout, Grouped,
                                   name_of(std::get<1>(info.param));
                          });
 
-void expect_right(const Problem& problem, Isa isa, Random& random, bool all_configs = false) {
+void expect_right(const Problem& problem, const cpu::Target& target, Random& random,
+                  bool all_configs = false) {
   const KernelCase test(problem, random);
-  const auto refusal = cpu::grouped_refusal(problem, test.chain(), isa);
+  const auto refusal = cpu::grouped_refusal(problem, test.chain(), target);
   ASSERT_FALSE(refusal) << *refusal << to_text(problem);
-  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), isa)) {
-    EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))))
-        << to_text(config);
+  const FlushDenormals flush;
+  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), target)) {
+    EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), target, config))))
+        << to_text(config) << " on " << name_of(target);
     if (!all_configs) return;
   }
 }
@@ -116,21 +120,42 @@ TEST_P(Grouped, EveryTypeOnOneShape) {
       for (Window window : {k3x3, k3x3s2}) {
         const Problem problem = conv_problem(grouped(1, 19, 35, {21, 1, 1}, window),
                                              {in, out, strides}, Tail::bias_norm_relu, random);
-        if (is_taken(problem)) expect_right(problem, isa, random);
+        if (!is_taken(problem)) continue;
+        for (const cpu::Target& target : vector_targets())
+          if (target.isa == isa) expect_right(problem, target, random);
       }
 }
 
+// Several bands of rows, which tiles do not divide, and an output that every row reads first.
 TEST_P(Grouped, SameBitsForAnyThreadCount) {
   const auto [isa, strides] = GetParam();
   Random random(53);
-  const Problem problem = conv_problem(grouped(3, 30, 30, {45, 1, 1}, k3x3),
-                                       {DType::f32, DType::f32, strides}, Tail::everything, random);
+  const ConvCase shape = strides == Strides::channels_last ? grouped(2, 31, 64, {72, 1, 1}, k3x3)
+                                                           : grouped(1, 307, 231, {2, 1, 1}, k3x3);
+  const Problem problem =
+      conv_problem(shape, {DType::f32, DType::f32, strides}, Tail::everything, random);
   if (!is_taken(problem)) return;
   const KernelCase test(problem, random);
-  const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
-  const auto recipe = cpu::grouped_recipe(problem, test.chain(), isa, config);
-  const std::vector<double> one = test.run(*recipe, 1).values();
-  for (int threads : {2, 5}) EXPECT_EQ(one, test.run(*recipe, threads).values());
+  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), isa)) {
+    const auto recipe = cpu::grouped_recipe(problem, test.chain(), isa, config);
+    const HostTensor one = test.run(*recipe, 1);
+    EXPECT_TRUE(test.check(one)) << to_text(config);
+    for (int threads : {2, 5}) EXPECT_EQ(one.values(), test.run(*recipe, threads).values());
+  }
+}
+
+// Such chains need the mask registers that the borders would like to keep.
+TEST_P(Grouped, ChainsThatCompareMoreThanOnce) {
+  const auto [isa, strides] = GetParam();
+  Random random(58);
+  for (Window window : {k3x3, k3x3s2}) {
+    const Problem plain = conv_problem(grouped(1, 9, 23, {18, 1, 1}, window),
+                                       {DType::f32, DType::f32, strides}, Tail::none, random);
+    const Problem problem(plain.input(),
+                          {plain.ops().front(), {ActivationOp{fuseplan::Activation::POWER}, {}}},
+                          plain.output());
+    if (is_taken(problem)) expect_right(problem, isa, random, true);
+  }
 }
 
 // A weight that is infinite must not turn into NaN where its tap falls on padding.

@@ -43,17 +43,14 @@ struct Data {
       : tensor(shape), view(cpu::view_of(shape)), memory(shape.bytes(), End::back) {
     each([&](std::size_t at, std::size_t) {
       const double value = mean + spread * random.uniform(-1, 1);
-      const std::uint32_t bits = encode(static_cast<Element>(tensor.dtype), value);
-      std::memcpy(place(at), &bits, size_of(tensor.dtype));
+      store_element(static_cast<Element>(tensor.dtype), place(at), 0, value);
     });
   }
   std::byte* place(std::size_t at) const {
     return static_cast<std::byte*>(memory.data()) + at * size_of(tensor.dtype);
   }
   double get(std::size_t at) const {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, place(at), size_of(tensor.dtype));
-    return decode(static_cast<Element>(tensor.dtype), bits);
+    return load_element(static_cast<Element>(tensor.dtype), place(at), 0);
   }
   /// f(offset, cell) for every element, cells numbered as the tensor's memory has them.
   template <typename F>

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <string>
 
@@ -30,13 +29,10 @@ struct Data {
     return static_cast<std::byte*>(memory.data()) + i * size_of(tensor.dtype);
   }
   double get(std::size_t i) const {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, at(i), size_of(tensor.dtype));
-    return decode(static_cast<Element>(tensor.dtype), bits);
+    return load_element(static_cast<Element>(tensor.dtype), at(i), 0);
   }
   void set(std::size_t i, double value) const {
-    const std::uint32_t bits = encode(static_cast<Element>(tensor.dtype), value);
-    std::memcpy(at(i), &bits, size_of(tensor.dtype));
+    store_element(static_cast<Element>(tensor.dtype), at(i), 0, value);
   }
   Tensor tensor;
   Guarded memory;

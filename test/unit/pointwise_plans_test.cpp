@@ -36,6 +36,7 @@ void expect_right(const KernelCase& test) {
     for (const int threads : {2, 5}) {
       const HostTensor again = test.run(*recipe, threads);
       EXPECT_EQ(std::memcmp(output.data(), again.data(), output.bytes()), 0) << name_of(isa);
+      EXPECT_EQ(again.damage(), "") << name_of(isa);
     }
   }
 }
@@ -50,7 +51,8 @@ TEST_P(Pointwise, ShapesAndTypes) {
   Random random(31);
   int number = 0;
   for (const fuseplan::Dims& lens : shapes())
-    for (Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything}) {
+    for (Tail tail :
+         {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything, Tail::residual}) {
       const DType in = kTypes[number % 3], out = kTypes[number / 3 % 3];
       ++number;
       std::vector<Op> ops = tail_ops(tail, lens, out, GetParam(), random);
@@ -97,6 +99,14 @@ TEST(PointwisePlans, EveryActivation) {
     const Tensor tensor = packed(DType::f32, {1, 3, 40, 40}, Layout::channels_last);
     expect_right(KernelCase(Problem(tensor, {{ActivationOp{info.mode}, {}}}), random));
   }
+}
+
+// Its length is no multiple of what threads are given.
+TEST(PointwisePlans, OneLongRowIsCutAmongThreads) {
+  Random random(35);
+  const Tensor tensor = packed(DType::f32, {1, 3, 101, 301}, Layout::channels_first);
+  expect_right(KernelCase(
+      Problem(tensor, {{ActivationOp{fuseplan::Activation::RELU}, {false, true}}}), random));
 }
 
 SplitChain chain_of(const Problem& problem) { return optimize(lower(problem), {}); }

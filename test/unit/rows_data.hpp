@@ -56,13 +56,10 @@ struct RowsTensor {
     return buffer.data() + row * step + lane * size;
   }
   double get(std::int64_t row, std::int64_t lane) const {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, at(row, lane), static_cast<std::size_t>(size));
-    return decode(static_cast<Element>(dtype), bits);
+    return load_element(static_cast<Element>(dtype), at(row, 0), lane);
   }
   void set(std::int64_t row, std::int64_t lane, double value) {
-    const std::uint32_t bits = encode(static_cast<Element>(dtype), value);
-    std::memcpy(at(row, lane), &bits, static_cast<std::size_t>(size));
+    store_element(static_cast<Element>(dtype), at(row, 0), lane, value);
   }
 
   DType dtype;

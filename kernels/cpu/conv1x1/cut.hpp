@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 
 /// An axis cut to nearly equal pieces of rows, or of vectors of 16 lanes: first those of `size`,
@@ -13,8 +15,8 @@ class Cut {
   Cut() = default;
   /// `length` in rows or lanes, `unit` 1 or 16; `most` units in a piece.
   Cut(std::int64_t length, int unit, int most)
-      : length_(length), unit_(unit), units_((length + unit - 1) / unit) {
-    pieces_ = (units_ + most - 1) / most;
+      : length_(length), unit_(unit), units_(ceil_div(length, unit)) {
+    pieces_ = ceil_div(units_, most);
     size_ = (units_ + pieces_ - 1) / pieces_;
     long_ = units_ - (size_ - 1) * pieces_;
   }

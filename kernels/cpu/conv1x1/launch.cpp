@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
@@ -13,8 +14,6 @@ namespace fuseplan::cpu {
 namespace {
 
 using ProductKernel = void (*)(const ProductCall*);
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// What all threads of one launch share. Work is counted in units: a block of pixels of an image
 /// with a piece of channels; a block's pieces follow one another, so that its input is staged once.

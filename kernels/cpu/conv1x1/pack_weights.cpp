@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 
 namespace fuseplan::cpu {
@@ -76,7 +77,7 @@ void spread_prefetch(const Conv1x1Plan& plan, int pixel_kind, std::int64_t piece
   const std::int64_t weights = plan.shape.outputs() * plan.shape.inputs() * kFloat;
   if (weights <= kKept) return;
   constexpr std::int64_t kLine = 64;
-  spec.slice = (piece_bytes / plan.block + kLine - 1) / kLine * kLine;
+  spec.slice = round_up(piece_bytes / plan.block, kLine);
   if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
     spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
 }

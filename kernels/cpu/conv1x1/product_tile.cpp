@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/integer.hpp"
 #include "base/status.hpp"
 #include "kernels/cpu/emit/tile_finisher.hpp"
 
@@ -112,7 +113,7 @@ class ProductEmitter {
     c.mov(kVector, kVectors);
     c.mov(kScalar, kScalars);
     const std::int64_t turn = unroll(), turns = spec_.depth / turn;
-    const std::int64_t lines = turns > 0 ? (spec_.slice / kBytes + turns - 1) / turns : 0;
+    const std::int64_t lines = turns > 0 ? ceil_div(spec_.slice / kBytes, turns) : 0;
     if (turns > 0) {
       Xbyak::Label next;
       if (lines > 0) c.mov(rax, c.stack_word(next_piece_));

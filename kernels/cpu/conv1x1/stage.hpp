@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/conv1x1/plan.hpp"
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 

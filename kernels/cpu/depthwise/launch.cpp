@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/depthwise/program.hpp"
 #include "kernels/cpu/depthwise/stage.hpp"
-#include "kernels/cpu/portable/conv_input.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Columns in lanes. The unit of work is a band of output rows of a group of channels; units that
 // read the same input rows (outputs of one channel) are neighbours.

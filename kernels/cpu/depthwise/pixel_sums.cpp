@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <map>
 
-#include "kernels/cpu/depthwise/row_cut.hpp"
 #include "kernels/cpu/depthwise/sums.hpp"
 #include "kernels/cpu/emit/vector_code.hpp"
+#include "kernels/cpu/row_cut.hpp"
 
 namespace fuseplan::cpu {
 namespace {

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/depthwise/recipe.hpp"
-#include "kernels/cpu/depthwise/row_cut.hpp"
+#include "kernels/cpu/row_cut.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -17,9 +18,6 @@ constexpr std::int64_t kLocalFloats = 6144;
 
 constexpr std::size_t kColumnAxis = 4;
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
 bool columns_fit(const ConvGeometry& g, const std::vector<ElementView>& elements) {

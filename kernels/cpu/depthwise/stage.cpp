@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/emit/storage.hpp"
 #include "kernels/cpu/portable/block_io.hpp"
 
@@ -150,7 +151,7 @@ void stage_by_phase(const DepthwisePlan& plan, const RowsCall& call) {
     auto* to =
         reinterpret_cast<float*>(static_cast<std::byte*>(call.output) + row * call.output_step);
     for (std::int64_t phase = 0; phase < std::min(stride, call.lanes); ++phase) {
-      const int columns = static_cast<int>((call.lanes - phase + stride - 1) / stride);
+      const int columns = static_cast<int>(ceil_div(call.lanes - phase, stride));
       load_block(plan.input, from + phase * element, {0, stride}, {1, columns, columns},
                  to + phase * plan.phase_pitch);
     }

@@ -8,17 +8,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-StagedAxis axis_of(const ConvGeometry& conv, std::size_t axis, std::int64_t output,
-                   std::int64_t length) {
-  const std::int64_t step = conv.filter[axis] == 1 ? conv.stride[axis] : 1;
-  const std::int64_t first = output * conv.stride[axis] - conv.pad_lo[axis];
-  const std::int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
-  const std::int64_t size = conv.input.len[axis + 2];
-  const std::int64_t past = first < size ? (size - first + step - 1) / step : 0;
-  const std::int64_t end = std::min(length, past);
-  return {first, step, std::min(begin, end), end};
-}
-
 void widen_row(const DirectPlan& plan, const Moves& moves, const StagedRow& row) {
   const View& view = plan.source.input;
   const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
@@ -44,10 +33,10 @@ void stage_block(const DirectPlan& plan, const Moves& moves, const void* input, 
   const auto* group =
       static_cast<const std::byte*>(input) +
       (block.image * view.stride[0] + block.group * conv.group_inputs * view.stride[1]) * bytes;
-  const StagedAxis planes = axis_of(conv, 0, block.plane, plan.stage.planes);
-  const StagedAxis rows = axis_of(conv, 1, block.row, plan.stage.rows);
+  const StagedAxis planes = staged_axis(conv, 0, block.plane, 1);
+  const StagedAxis rows = staged_axis(conv, 1, block.row, plan.block_rows);
   StagedRow staged;
-  staged.columns = axis_of(conv, 2, block.column, plan.stage.columns);
+  staged.columns = staged_axis(conv, 2, block.column, plan.block_columns);
   for (std::int64_t plane = planes.begin; plane < planes.end; ++plane)
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       staged.from =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/direct/plan.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 

@@ -61,10 +61,10 @@ class Walk {
 
  private:
   void run_chunk(std::int64_t chunk) {
-    const TapRange planes = taps_inside(conv_, 0, block_.plane);
+    const TapSpan planes = taps_inside(conv_, 0, block_.plane);
     const bool last = chunk + 1 == plan_.chunks;
     for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
-      const TapRange rows = taps_inside(conv_, 1, row);
+      const TapSpan rows = taps_inside(conv_, 1, row);
       for (std::size_t s = block_.strip; s < block_.strip + block_.strips; ++s) {
         const Strip& strip = plan_.tiling.strips[s];
         float* sums = sums_;
@@ -77,18 +77,18 @@ class Walk {
     }
   }
 
-  void sum(std::int64_t chunk, TapRange planes, TapRange rows, std::int64_t row, const Strip& strip,
+  void sum(std::int64_t chunk, TapSpan planes, TapSpan rows, std::int64_t row, const Strip& strip,
            float* sums, bool finish) {
     TileCall call;
     if (finish) call.finish = &chain_.call();
     const float* weights = start_chunk(chunk, planes, rows, call);
     for (std::size_t i = strip.first; i < strip.last; ++i) {
       const Tile& tile = plan_.tiling.tiles[i];
-      const bool any = planes.count > 0 && rows.count > 0 && tile.taps.count > 0;
-      call.planes = any ? planes.count : 0;
-      call.rows = rows.count;
-      call.taps = tile.taps.count;
-      call.tap_skip = (conv_.filter[2] - tile.taps.count) * width_ * kFloat;
+      const bool any = planes.count() > 0 && rows.count() > 0 && tile.taps.count() > 0;
+      call.planes = any ? planes.count() : 0;
+      call.rows = rows.count();
+      call.taps = tile.taps.count();
+      call.tap_skip = (conv_.filter[2] - tile.taps.count()) * width_ * kFloat;
       call.weights = weights + tile.taps.first * width_;
       call.input = input_.at({block_.plane, row, tile.column},
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
@@ -99,8 +99,7 @@ class Walk {
   }
 
   /// What all tiles of a chunk share; returns the weights of its first tap.
-  const float* start_chunk(std::int64_t chunk, TapRange planes, TapRange rows,
-                           TileCall& call) const {
+  const float* start_chunk(std::int64_t chunk, TapSpan planes, TapSpan rows, TileCall& call) const {
     const auto& filter = conv_.filter;
     const std::int64_t first = chunk * plan_.chunk;
     const std::int64_t steps = std::min(plan_.chunk, plan_.depth - first);
@@ -108,7 +107,7 @@ class Walk {
     call.channels = steps - call.single;
     call.accumulate = chunk > 0 ? 1 : 0;
     const std::int64_t row_weights = steps * filter[2] * width_;
-    call.weight_skip = (filter[1] - rows.count) * row_weights * kFloat;
+    call.weight_skip = (filter[1] - rows.count()) * row_weights * kFloat;
     return static_cast<const float*>(launch_.arguments.weights) +
            block_.group * plan_.weight_offset(plan_.tiles_of_channels) +
            plan_.weight_offset(channel_tile_) + first * plan_.shape.taps() * width_ +

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/memory.hpp"
-#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/direct/plan.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 

@@ -9,9 +9,10 @@
 #include <optional>
 #include <span>
 
+#include "base/integer.hpp"
 #include "base/memory.hpp"
-#include "kernels/cpu/direct/moves.hpp"
 #include "kernels/cpu/direct/pack_pairs.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -141,7 +142,7 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
     floats.emplace(plan, raw, places_of(plan, scratch));
   }
   const std::int64_t lanes = plan.lanes();
-  const std::int64_t vectors = (conv.group_outputs + lanes - 1) / lanes;
+  const std::int64_t vectors = ceil_div(conv.group_outputs, lanes);
   const auto pack_vector = [&](long index) {
     const std::int64_t group = index / vectors, vector = index % vectors;
     const std::int64_t tile = vector / plan.config.vectors;

@@ -3,24 +3,14 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float), kHalf = sizeof(std::uint16_t);
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// An axis with one tap is copied without the columns or rows its stride skips.
-std::int64_t staged_step(const ConvGeometry& conv, std::size_t axis) {
-  return conv.filter[axis] == 1 ? 1 : conv.stride[axis];
-}
-
-std::int64_t staged_length(const ConvGeometry& conv, std::size_t axis, std::int64_t outputs) {
-  return (outputs - 1) * staged_step(conv, axis) + (conv.filter[axis] - 1) * conv.dilation[axis] +
-         1;
-}
 
 std::int64_t padded_channels(const DirectPlan& plan) {
   // Pixels 4 KB apart would all compete for one set of the first-level cache.

@@ -18,10 +18,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-bool is_stored(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
 // Steps are immediates and displacements of 32 bits, several of them added up.
 bool is_addressable(const DirectPlan& plan) {
   constexpr double kReach = std::numeric_limits<std::int32_t>::max();
@@ -67,7 +63,7 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
   if (problem.conv() == nullptr) return "the plan has no convolution";
   if (target.isa == Isa::portable) return "direct kernels are written for AVX2 and AVX-512 only";
   for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype, problem.output().dtype})
-    if (!is_stored(dtype))
+    if (!is_real(dtype))
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape.tensors())) return refusal;

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "base/parallel.hpp"
 
 namespace fuseplan::cpu {
-namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 Schedule::Schedule(const DirectPlan& plan, int threads) : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;

@@ -44,15 +44,4 @@ DirectShape direct_shape(const Problem& problem, const SplitChain& chain) {
   return shape;
 }
 
-TapRange taps_inside(const ConvGeometry& conv, int axis, std::int64_t output_index) {
-  const auto a = static_cast<std::size_t>(axis);
-  const std::int64_t dilation = conv.dilation[a];
-  const std::int64_t base = output_index * conv.stride[a] - conv.pad_lo[a];
-  const std::int64_t length = conv.input.len[a + 2];
-  const std::int64_t first = base < 0 ? (-base + dilation - 1) / dilation : 0;
-  const std::int64_t past = base < length ? (length - base + dilation - 1) / dilation : 0;
-  const std::int64_t last = std::min(conv.filter[a], past);
-  return first < last ? TapRange{first, last - first} : TapRange{0, 0};
-}
-
 }  // namespace fuseplan::cpu

@@ -27,10 +27,4 @@ struct DirectShape {
 /// `problem` starts with a convolution.
 DirectShape direct_shape(const Problem& problem, const SplitChain& chain);
 
-/// Taps of a filter axis that fall inside the image for one output index.
-struct TapRange {
-  std::int64_t first = 0, count = 0;
-};
-TapRange taps_inside(const ConvGeometry& conv, int axis, std::int64_t output_index);
-
 }  // namespace fuseplan::cpu

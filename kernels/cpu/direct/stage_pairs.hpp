@@ -5,15 +5,9 @@
 #include <cstdint>
 
 #include "kernels/cpu/direct/plan.hpp"
+#include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
-
-/// Entries [begin, end) of a staged axis that lie inside the image; entry i is input index
-/// first + i * step.
-struct StagedAxis {
-  std::int64_t first = 0, step = 0, begin = 0, end = 0;
-  std::int64_t index(std::int64_t i) const { return first + i * step; }
-};
 
 /// One row of a block on its way to scratch.
 struct StagedRow {

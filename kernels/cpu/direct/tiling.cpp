@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -40,16 +42,16 @@ class RowCutter {
 
  private:
   bool full(std::int64_t column) const {
-    return taps_inside(conv_, 2, column).count == conv_.filter[2];
+    return taps_inside(conv_, 2, column).count() == conv_.filter[2];
   }
 
   // Nearly equal tiles instead of full ones and a small rest.
   void cut(std::int64_t begin, std::int64_t end, int pixels) {
-    const std::int64_t total = end - begin, count = (total + pixels - 1) / pixels;
+    const std::int64_t total = end - begin, count = ceil_div(total, pixels);
     for (std::int64_t i = 0; i < count; ++i) {
       // Rounded so that the longer tiles come first.
-      const std::int64_t from = (total * i + count - 1) / count;
-      const std::int64_t to = (total * (i + 1) + count - 1) / count;
+      const std::int64_t from = ceil_div(total * i, count);
+      const std::int64_t to = ceil_div(total * (i + 1), count);
       add(begin + from, static_cast<int>(to - from));
     }
   }
@@ -57,7 +59,7 @@ class RowCutter {
   void add(std::int64_t column, int pixels) {
     TileSpec spec = base_;
     spec.pixels = pixels;
-    TapRange taps;
+    TapSpan taps;
     if (spec.tap_loop) {
       taps = taps_inside(conv_, 2, column);
     } else {
@@ -71,7 +73,7 @@ class RowCutter {
 
   // The bounds are drawn in to the columns that taps really use, so that equal kernels compare
   // equal.
-  TapRange clip(TileSpec& spec, std::int64_t column) const {
+  TapSpan clip(TileSpec& spec, std::int64_t column) const {
     const std::int64_t base = column * spec.stride - conv_.pad_lo[2];
     spec.first = -base;
     spec.last = conv_.input.len[4] - base;
@@ -86,7 +88,7 @@ class RowCutter {
       }
     spec.first = first;
     spec.last = last;
-    return {0, used == 0 ? 0 : spec.taps};
+    return {0, used == 0 ? 0 : static_cast<int>(spec.taps)};
   }
 
   Tiling finish() {

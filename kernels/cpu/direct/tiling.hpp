@@ -14,7 +14,7 @@ struct Tile {
   int variant = 0;  ///< kernel
   int pixels = 0;
   std::int64_t column = 0;  ///< of the first pixel
-  TapRange taps;            ///< along the width; count 0 where the tile sees padding only
+  TapSpan taps;             ///< along the width; none where the tile sees padding only
 };
 
 /// Neighbouring tiles that are finished (chain applied, stored) together.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <ranges>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/direct/tile_emitter.hpp"
 #include "kernels/cpu/direct/variations.hpp"
 
@@ -21,8 +22,6 @@ constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {12, 1}};
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 640 << 10;
 constexpr std::int64_t kFloat = sizeof(float);
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// How a kernel reads its input: f32 channels, or pairs of bf16.
 struct Reading {

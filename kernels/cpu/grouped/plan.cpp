@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kMostInputs = 16;  ///< of a group
 
-bool is_stored(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
 bool lanes_fit(const GroupedShape& shape, int axis) {
   const auto at = static_cast<std::size_t>(axis);
   return contiguous_along(shape.g.input, axis) && contiguous_along(shape.g.output, axis) &&
@@ -61,8 +57,8 @@ bool reach_fits_immediates(const GroupedShape& shape) {
 
 }  // namespace
 
-GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, Isa isa_in)
-    : isa(isa_in),
+GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, const Target& target)
+    : isa(target.isa),
       g(geometry_of(problem)),
       input(problem.input().dtype),
       output(problem.output().dtype),
@@ -73,6 +69,7 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, Isa 
   lanes_are_channels = channels_fit(*this);
   fits = lanes_are_channels || columns_fit(*this);
   finish = finish_spec(tensors(), chain);
+  finish.bf16 = target.extensions.bf16;
   plan_blocks();
 }
 
@@ -92,13 +89,13 @@ void GroupedShape::plan_blocks() {
 
 std::int64_t GroupedShape::block_bytes() const {
   const std::int64_t bytes = kHeaderBytes + g.filter[0] * depth_bytes();
-  return (bytes + 63) / 64 * 64;
+  return round_up(bytes, 64);
 }
 
 std::optional<std::string> refusal_of(const GroupedShape& shape) {
   if (shape.isa == Isa::portable) return "grouped kernels are written for AVX2 and AVX-512 only";
   for (DType dtype : {shape.input, shape.weights, shape.output})
-    if (!is_stored(dtype))
+    if (!is_real(dtype))
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const ConvGeometry& g = shape.g;
   if (g.group_inputs > 1 && g.groups == 1) return "the convolution has one group";

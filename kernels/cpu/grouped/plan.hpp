@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/chain_tensors.hpp"
 #include "kernels/cpu/grouped/config.hpp"
 
@@ -13,7 +14,7 @@ namespace fuseplan::cpu {
 
 /// What a grouped convolution is, before any choice: tensors, and which axis lies in lanes.
 struct GroupedShape {
-  GroupedShape(const Problem& problem, const SplitChain& chain, Isa isa);
+  GroupedShape(const Problem& problem, const SplitChain& chain, const Target& target);
 
   Isa isa;
   ConvGeometry g;
@@ -34,7 +35,7 @@ struct GroupedShape {
   ChainTensors tensors() const {
     return {g.output, output, elements, static_cast<std::size_t>(lane_axis()), 3};
   }
-  std::int64_t blocks() const { return (g.output.len[1] + step - 1) / step; }
+  std::int64_t blocks() const { return ceil_div(g.output.len[1], step); }
   std::int64_t first_input(std::int64_t block) const {
     return block * step / g.group_outputs * g.group_inputs;
   }

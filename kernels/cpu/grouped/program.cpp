@@ -3,16 +3,14 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/chain_walk.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/pack.hpp"
-#include "kernels/cpu/portable/conv_input.hpp"
 
 namespace fuseplan::cpu {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// How the output is divided: images, planes, bands of whole row tiles, chunks of blocks.
 struct Division {
@@ -98,7 +96,7 @@ class GroupedProgram final : public Program {
   void point(const Arguments& arguments, const Index& index, GroupedCall& call) const {
     const ConvGeometry& g = plan_.g;
     const TapSpan depths = taps_inside(g, 0, index[2]);
-    call.depths = std::max<std::int64_t>(0, depths.end - depths.first);
+    call.depths = depths.count();
     call.depth_offset = depths.first * plan_.depth_bytes();
     // In the padding the pointer may lie outside the tensor; the kernel does not follow it there.
     const std::int64_t depth = index[2] * g.stride[0] - g.pad_lo[0] + depths.first * g.dilation[0];

@@ -35,21 +35,22 @@ class GroupedRecipe final : public Recipe {
 }  // namespace
 
 std::optional<std::string> grouped_refusal(const Problem& problem, const SplitChain& chain,
-                                           Isa isa) {
+                                           const Target& target) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
-  return refusal_of(GroupedShape(problem, chain, isa));
+  return refusal_of(GroupedShape(problem, chain, target));
 }
 
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
-                                           Isa isa) {
-  return grouped_tuning_space(GroupedShape(problem, chain, isa));
+                                           const Target& target) {
+  return grouped_tuning_space(GroupedShape(problem, chain, target));
 }
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
-                                             Isa isa, const GroupedConfig& config) {
-  const GroupedShape shape(problem, chain, isa);
+                                             const Target& target, const GroupedConfig& config) {
+  const GroupedShape shape(problem, chain, target);
   require(grouped_tile_fits(shape, config), Status::BadParm,
-          "a grouped tile of {} does not fit the registers of {}", to_text(config), name_of(isa));
+          "a grouped tile of {} does not fit the registers of {}", to_text(config),
+          name_of(target.isa));
   return std::make_shared<GroupedRecipe>(GroupedPlan(shape, config), chain);
 }
 

@@ -19,13 +19,13 @@ namespace fuseplan::cpu {
 
 /// Why these kernels cannot run the problem; nothing if they can.
 std::optional<std::string> grouped_refusal(const Problem& problem, const SplitChain& chain,
-                                           Isa isa);
+                                           const Target& target);
 
 /// Best first, for a problem that is not refused.
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
-                                           Isa isa);
+                                           const Target& target);
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
-                                             Isa isa, const GroupedConfig& config);
+                                             const Target& target, const GroupedConfig& config);
 
 }  // namespace fuseplan::cpu

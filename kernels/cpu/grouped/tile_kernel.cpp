@@ -21,7 +21,7 @@ TileKernel::TileKernel(const GroupedPlan& plan)
       g_(plan_.g),
       code_(plan.isa),
       pointers_(code_, plan_.finish, kPointers),
-      storage_(code_, {rdx, rax, rcx}),
+      storage_(code_, {rdx, rax, rcx}, plan_.finish.bf16),
       finisher_(code_, plan_.finish, pointers_, storage_) {}
 
 std::vector<std::byte> TileKernel::emit() {

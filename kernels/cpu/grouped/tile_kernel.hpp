@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "kernels/cpu/depthwise/row_cut.hpp"
 #include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/plan.hpp"
+#include "kernels/cpu/row_cut.hpp"
 
 namespace fuseplan::cpu {
 

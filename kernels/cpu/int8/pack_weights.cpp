@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -60,7 +62,7 @@ void pack_byte_weights(const BytePlan& plan, const std::int8_t* raw, std::byte* 
                        const Parallel& parallel) {
   const ConvGeometry& conv = plan.shape.conv;
   const std::int64_t lanes = plan.lanes(), vector_bytes = lanes * 4;
-  const std::int64_t vectors = (conv.group_outputs + lanes - 1) / lanes;
+  const std::int64_t vectors = ceil_div(conv.group_outputs, lanes);
   const auto pack = [&](long index) {
     const std::int64_t group = index / vectors, vector = index % vectors;
     const std::int64_t tile = vector / plan.config.vectors, within = vector % plan.config.vectors;

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
-namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 ByteSchedule::ByteSchedule(const BytePlan& plan, int threads) : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;

@@ -3,32 +3,9 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/staged_axis.hpp"
+
 namespace fuseplan::cpu {
-namespace {
-
-/// Entry i of a staged axis is input index first + i * step; [begin, end) lie inside the image.
-struct Axis {
-  std::int64_t first, step, begin, end, length;
-  std::int64_t index(std::int64_t i) const { return first + i * step; }
-};
-
-Axis axis_of(const ConvGeometry& conv, std::size_t axis, std::int64_t output,
-             std::int64_t outputs) {
-  const bool one_tap = conv.filter[axis] == 1;
-  const std::int64_t step = one_tap ? conv.stride[axis] : 1;
-  const std::int64_t length = one_tap ? outputs
-                                      : (outputs - 1) * conv.stride[axis] +
-                                            (conv.filter[axis] - 1) * conv.dilation[axis] + 1;
-  const std::int64_t first = output * conv.stride[axis] - conv.pad_lo[axis];
-  const std::int64_t size = conv.input.len[axis + 2];
-  const std::int64_t begin = first < 0 ? (-first + step - 1) / step : 0;
-  const std::int64_t past = first < size ? (size - first + step - 1) / step : 0;
-  const std::int64_t end = std::min(length, past);
-  return {first, step, std::min(begin, end), end, length};
-}
-
-}  // namespace
-
 std::size_t stage_bytes(const BytePlan& plan) {
   constexpr std::int64_t kLane = 64;
   return static_cast<std::size_t>(plan.stage.elements() * plan.dot.element() + kLane);
@@ -42,9 +19,9 @@ void stage_window(const BytePlan& plan, const ByteMoves& moves, const void* inpu
   const std::int64_t element = plan.dot.element();
   const std::uint8_t* image = static_cast<const std::uint8_t*>(input) + window.image * stride[0] +
                               window.group * conv.group_inputs * stride[1];
-  const Axis planes = axis_of(conv, 0, window.plane, 1);
-  const Axis rows = axis_of(conv, 1, window.row, window.rows);
-  const Axis columns = axis_of(conv, 2, window.column, window.columns);
+  const StagedAxis planes = staged_axis(conv, 0, window.plane, 1);
+  const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   const BytePixels block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
                          stride[1]};
   for (std::int64_t d = 0; d < planes.length; ++d)

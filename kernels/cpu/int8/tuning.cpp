@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/int8/tile_emitter.hpp"
 
 namespace fuseplan::cpu {
@@ -16,8 +17,6 @@ constexpr TileSize kSizes[] = {{14, 2}, {9, 3}, {6, 4}, {28, 1}, {6, 2}, {12, 1}
 
 // What a window's input and output may take of a second-level cache of 1 MB.
 constexpr std::int64_t kWindowBytes = 256 << 10;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Pixels of the tiles that a plane is cut into, in how many of each.
 struct Cut {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 
 namespace {
@@ -27,7 +29,7 @@ std::int64_t arithmetic_bytes(const Expr& body) {
 std::int64_t fold_of(const Walk& walk) {
   if (!walk.touching || !walk.lanes_are_channels) return 0;
   const std::int64_t lanes = walk.lanes.len, unit = kLine / std::gcd(lanes, kLine);
-  const std::int64_t least = (kLine + lanes - 1) / lanes, most = kFoldedLanes / lanes;
+  const std::int64_t least = ceil_div(kLine, lanes), most = kFoldedLanes / lanes;
   const std::int64_t fold = std::max(std::min(most, walk.rows.len / 4), least);
   return std::min(fold > unit ? fold / unit * unit : fold, walk.rows.len);
 }
@@ -62,7 +64,7 @@ void PointwiseProgram::run(const Arguments& arguments) const {
   const std::int64_t rows = walk_.row_count();
   if (rows < tasks) {
     const std::int64_t pieces = walk_.lanes.len / (4 * kLaneGrain);
-    launch.parts = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, (tasks + rows - 1) / rows));
+    launch.parts = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, ceil_div(tasks, rows)));
   }
   const std::int64_t units = rows * launch.parts;
   if (tasks == 1) return run_units(launch, {0, units});
@@ -79,7 +81,7 @@ void PointwiseProgram::run(const Arguments& arguments) const {
 /// lines of them too.
 void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
   const std::int64_t channels = walk_.lanes.len, lanes = channels * fold_ + kLine;
-  const std::int64_t stride = (lanes + kLine - 1) / kLine * kLine;
+  const std::int64_t stride = round_up(lanes, kLine);
   float* repeated =
       scratch.take_array<float>(channel_roots_ * static_cast<std::size_t>(stride) + kLine);
   const auto place = reinterpret_cast<std::uintptr_t>(launch.place.output);
@@ -99,7 +101,7 @@ void PointwiseProgram::repeat_channels(Launch& launch, Scratch& scratch) const {
 void PointwiseProgram::run_units(const Launch& launch, Range units) const {
   const std::int64_t parts = launch.parts, lanes = walk_.lanes.len;
   if (parts > 1) {
-    const std::int64_t grains = (lanes + kLaneGrain - 1) / kLaneGrain;
+    const std::int64_t grains = ceil_div(lanes, kLaneGrain);
     for (std::int64_t unit = units.first; unit < units.last; ++unit) {
       const std::int64_t part = unit % parts;
       const std::int64_t first = grains * part / parts * kLaneGrain;

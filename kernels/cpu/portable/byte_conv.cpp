@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/portable/byte_dots.hpp"
 #include "kernels/cpu/portable/finisher.hpp"
 
@@ -17,8 +18,6 @@ static_assert(kSegment * kChannels <= static_cast<int>(ChainInterpreter<float>::
 
 // Elements of input one cell may copy, so that they stay in a level 2 cache with their weights.
 constexpr std::int64_t kCellElements = 96 << 10;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Weights as 16-bit integers, [block of output channels][channel][kd][kh][kw][input channel];
 /// blocks never reach over a group, missing channels are zero.

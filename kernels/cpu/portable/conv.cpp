@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/portable/conv_input.hpp"
 #include "kernels/cpu/portable/conv_tile.hpp"
 #include "kernels/cpu/portable/conv_weights.hpp"
@@ -26,8 +27,6 @@ bool reads_each_pixel_once(const ConvGeometry& g) {
       std::equal(g.input.len.begin() + 2, g.input.len.end(), g.output.len.begin() + 2);
   return g.filter == ones && g.stride == ones && g.pad_lo == zeros && same;
 }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 class ConvProgram final : public Program {
  public:

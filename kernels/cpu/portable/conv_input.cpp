@@ -26,14 +26,6 @@ Span inputs_of(const ConvGeometry& g, std::size_t axis, std::int64_t first_out,
 
 }  // namespace
 
-TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {
-  const std::int64_t origin = position * g.stride[axis] - g.pad_lo[axis];
-  const std::int64_t last = g.input.len[axis + 2] - 1 - origin, step = g.dilation[axis];
-  const std::int64_t first = origin >= 0 ? 0 : (-origin + step - 1) / step;
-  const std::int64_t end = last < 0 ? 0 : std::min(g.filter[axis], last / step + 1);
-  return {static_cast<int>(std::min(first, g.filter[axis])), static_cast<int>(end)};
-}
-
 struct ConvInput::Box {
   Span rows, columns;
   TapSpan depth_taps;

@@ -9,14 +9,6 @@
 
 namespace fuseplan::cpu {
 
-/// Filter taps of one axis that fall inside the input.
-struct TapSpan {
-  int first = 0, end = 0;
-  bool operator==(const TapSpan&) const = default;
-};
-/// For output position `position` on spatial axis `axis` (0 is D).
-TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position);
-
 /// A box of output pixels of one image and one depth: rows by columns.
 struct OutputCell {
   std::int64_t image, depth;

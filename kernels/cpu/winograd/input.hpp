@@ -6,7 +6,7 @@
 
 #include "base/containers.hpp"
 #include "base/memory.hpp"
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/transforms.hpp"
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float), kLine = 16;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The positions of a tile are read and written together: multiples of 4 KB would meet in one set of
 // the cache.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/winograd/weights.hpp"
 
 namespace fuseplan::cpu {
@@ -16,7 +17,7 @@ constexpr std::size_t kManyWeights = std::size_t{4} << 20;
 }  // namespace
 
 WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool weights_are_raw) {
-  const auto blocks_of = [&](std::int64_t size) { return (plan.pieces + size - 1) / size; };
+  const auto blocks_of = [&](std::int64_t size) { return ceil_div(plan.pieces, size); };
   block_pieces = plan.block_pieces;
   // Every block reads all weights. Where these come from memory or are made in passing, blocks are
   // left as they are and threads divide the channels; the input is then transformed by each of

@@ -37,10 +37,6 @@ std::optional<WinogradRefusal> refuse_convolution(const Problem& problem,
   return std::nullopt;
 }
 
-bool is_stored(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
 // Below, errors are no longer small beside those of a sum of products.
 constexpr std::int64_t kFewestChannels = 16;
 // Above, a block of transformed tiles is out of an instruction's reach.
@@ -52,7 +48,7 @@ std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const Sp
                                                 Isa isa) {
   if (isa == Isa::portable) return refuse(Kind::isa, name_of(isa), "avx2 or avx512");
   for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype, problem.output().dtype})
-    if (!is_stored(dtype))
+    if (!is_real(dtype))
       return refuse(Kind::type, name_of(dtype), "f32, f16 or bf16 input, weights and output");
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = refuse_convolution(problem, shape.conv)) return refusal;

@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
 #include "kernels/cpu/winograd/weights.hpp"
@@ -26,13 +27,11 @@ double width_factor(const WinogradPlan& plan) {
 // behind it.
 double stream_rate(double bytes) { return bytes < 512e3 ? 32 : bytes < 20e6 ? 12 : 6; }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Taps inside the image, which are all that direct convolution multiplies.
-std::int64_t taps_of_axis(const ConvGeometry& conv, int axis) {
+std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
   std::int64_t taps = 0;
-  for (std::int64_t i = 0; i < conv.output.len[static_cast<std::size_t>(axis) + 2]; ++i)
-    taps += taps_inside(conv, axis, i).count;
+  for (std::int64_t i = 0; i < conv.output.len[axis + 2]; ++i)
+    taps += taps_inside(conv, axis, i).count();
   return taps;
 }
 

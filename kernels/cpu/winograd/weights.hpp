@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/memory.hpp"
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/transforms.hpp"
 

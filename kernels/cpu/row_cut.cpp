@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/depthwise/row_cut.hpp"
+#include "kernels/cpu/row_cut.hpp"
 
 #include <algorithm>
+
+#include "base/integer.hpp"
 
 namespace fuseplan::cpu {
 
@@ -12,7 +14,7 @@ std::vector<RowTile> cut_row(const ConvGeometry& g, int columns, int lanes) {
     RowTile tile;
     tile.first = first;
     tile.columns = static_cast<int>(std::min<std::int64_t>(columns, length - first));
-    const std::int64_t computed = (tile.columns + lanes - 1) / lanes * lanes;
+    const std::int64_t computed = round_up(tile.columns, lanes);
     const std::int64_t origin = first * g.stride[2] - g.pad_lo[2];
     const std::int64_t span = (computed - 1) * g.stride[2] + (g.filter[2] - 1) * g.dilation[2] + 1;
     tile.low = std::max<std::int64_t>(0, -origin);

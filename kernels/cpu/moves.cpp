@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/direct/moves.hpp"
+#include "kernels/cpu/moves.hpp"
 
 #include "base/half.hpp"
 
