@@ -47,7 +47,7 @@ class CpuDepthwise final : public Solver {
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto& [problem, chain, traits] = question;
+    const auto& [problem, chain, traits, filter] = question;
     if (config == kStaged) return {"cpu_depthwise", depthwise_recipe(problem, chain, traits.isa)};
     const auto parsed = cpu::parse_grouped_config(config);
     require(parsed.has_value(), Status::InvalidValue, "cpu_depthwise: \"{}\" is no configuration",
