@@ -7,7 +7,7 @@ namespace fuseplan::cpu {
 
 namespace {
 
-constexpr std::int64_t kRowBytes = 256 << 10;  ///< of a call that writes: enough to hide its cost
+constexpr std::int64_t kRowBytes = 512 << 10;  ///< of a call that writes: enough to hide its cost
 constexpr std::int64_t kParallelBytes = 1 << 20;  ///< least work that is worth other threads
 
 }  // namespace
