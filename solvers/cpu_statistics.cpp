@@ -22,13 +22,17 @@ class CpuStatistics final : public Solver {
     verdict.need(statistics_stages(question.problem, question.chain).has_value(),
                  RejectCode::Sequence, "last op", kind_of(question.problem.ops().back().body),
                  "statistics");
+    if (!verdict.accepted()) return;
+    verdict.need(!inner_solvers(question).empty(), RejectCode::Sequence, "ops",
+                 "no solver runs what stands before the statistics",
+                 "one that does and is not switched off");
   }
 
   std::vector<std::string> configs(const Question& question) const override {
     const cpu::FewImages few(question.problem, question.chain);
     const Question rest{few.problem, few.chain, question.traits};
     std::vector<std::string> configs;
-    for (const Solver* solver : select_solvers(rest, {}).accepted)
+    for (const Solver* solver : inner_solvers(question))
       for (const std::string& config : solver->configs(rest))
         configs.push_back(std::string(solver->id()) + "/" + config);
     return configs;
@@ -42,8 +46,16 @@ class CpuStatistics final : public Solver {
     const cpu::FewImages few(question.problem, question.chain);
     const Kernel inner =
         solver->build({few.problem, few.chain, question.traits}, config.substr(slash + 1));
-    return {inner.name + "_statistics",
-            cpu::statistics_recipe(question.problem, question.chain, inner.cpu)};
+    return {inner.name + "_statistics", cpu::statistics_recipe(question.problem, question.chain,
+                                                               inner.cpu, question.traits.isa)};
+  }
+
+  /// Those that run the rest of the plan and that the caller has not switched off.
+  static std::vector<const Solver*> inner_solvers(const Question& question) {
+    const cpu::FewImages few(question.problem, question.chain);
+    SolverFilter filter;
+    if (question.filter != nullptr) filter.disabled = question.filter->disabled;
+    return select_solvers({few.problem, few.chain, question.traits}, filter).accepted;
   }
 
   std::vector<std::string> samples() const override {

@@ -64,7 +64,7 @@ void NormResults::write_moments(const Arguments& arguments, Range range, const d
   const double epsilon = arguments.scalars[static_cast<std::size_t>(stages_.epsilon)];
   const double factor = arguments.scalars[static_cast<std::size_t>(stages_.average_factor)];
   const auto count = static_cast<double>(stages_.count);
-  const double freedom = std::max(count - 1, 1.0);
+  const double share = 1 / count, free_share = 1 / std::max(count - 1, 1.0);
   float* saved_mean = result(arguments, Role::saved_mean);
   float* saved_inverse = result(arguments, Role::saved_inv_variance);
   float* saved_variance = result(arguments, Role::saved_variance);
@@ -76,24 +76,24 @@ void NormResults::write_moments(const Arguments& arguments, Range range, const d
   for (std::int64_t g = range.first; g < range.last; ++g, ++means, ++squares) {
     const std::int64_t at = offset_of(g);
     first[g] = static_cast<float>(*means);
-    second[g] = static_cast<float>(1 / std::sqrt(*squares / count + epsilon));
+    second[g] = static_cast<float>(1 / std::sqrt(*squares * share + epsilon));
     if (saved_mean != nullptr) saved_mean[at] = first[g];
-    if (saved_variance != nullptr) saved_variance[at] = static_cast<float>(*squares / count);
+    if (saved_variance != nullptr) saved_variance[at] = static_cast<float>(*squares * share);
     if (saved_inverse != nullptr) saved_inverse[at] = second[g];
     if (running_mean != nullptr) average(running_mean[at], *means);
-    if (running_variance != nullptr) average(running_variance[at], *squares / freedom);
+    if (running_variance != nullptr) average(running_variance[at], *squares * free_share);
   }
 }
 
 void NormResults::write_gradients(const Arguments& arguments, Range range, const double* sums,
                                   const double* products, float* first, float* second) const {
-  const auto count = static_cast<double>(stages_.count);
+  const double share = 1 / static_cast<double>(stages_.count);
   float* bias = result(arguments, Role::bias_gradient);
   float* scale = result(arguments, Role::scale_gradient);
   for (std::int64_t g = range.first; g < range.last; ++g, ++sums, ++products) {
     const std::int64_t at = offset_of(g);
-    first[g] = static_cast<float>(*sums / count);
-    second[g] = static_cast<float>(*products / count);
+    first[g] = static_cast<float>(*sums * share);
+    second[g] = static_cast<float>(*products * share);
     if (bias != nullptr) bias[at] = static_cast<float>(*sums);
     if (scale != nullptr) scale[at] = static_cast<float>(*products);
   }

@@ -84,7 +84,8 @@ constexpr Feature kFeatures[] = {
      [](Probe& p, const Tensor& value) { p.tail = {StatisticsOp{parameters(value.rank())}}; }},
 };
 
-Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout) {
+Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout,
+                   bool with_statistics) {
   const auto axes = static_cast<std::size_t>(rank - 2);
   Dims lens(static_cast<std::size_t>(rank), kLength), filter(lens.size(), base.taps);
   lens[0] = 2;
@@ -103,6 +104,7 @@ Problem problem_of(const Base& base, const Feature& feature, DType dtype, int ra
   std::vector<Op> ops;
   if (base.has_conv) ops.push_back({ConvOp{probe.conv, plain.weights}, {}});
   for (OpBody& body : probe.tail) ops.push_back({std::move(body), {}});
+  if (with_statistics) ops.push_back({StatisticsOp{parameters(rank)}, {}});
   return Problem(input, std::move(ops));
 }
 
@@ -119,6 +121,19 @@ bool is_possible(const Base& base, const Feature& feature, DType dtype) {
   return feature.place == Place::conv ? base.has_conv : !base.has_conv && !is_byte(dtype);
 }
 
+/// With or without statistics at the end: a solver that takes nothing without shows what it takes
+/// in front of them.
+bool accepts(const Solver& solver, const Base& base, const Feature& feature, DType dtype, int rank,
+             Layout layout, const Traits& traits) {
+  const auto asked = [&](bool with_statistics) {
+    return accepts(solver, problem_of(base, feature, dtype, rank, layout, with_statistics), traits);
+  };
+  const bool may_follow =
+      feature.place != Place::alone &&
+      (feature.word == nullptr || std::string_view(feature.word) != "statistics");
+  return asked(false) || (may_follow && asked(true));
+}
+
 /// Words of all bases and features that the solver takes in some combination.
 std::string operations(const Solver& solver, const Traits& traits, DType dtype, int rank,
                        Layout layout) {
@@ -128,13 +143,12 @@ std::string operations(const Solver& solver, const Traits& traits, DType dtype, 
       words.push_back(word);
   };
   for (const Base& base : kBases)
-    if (base.has_conv &&
-        accepts(solver, problem_of(base, kFeatures[0], dtype, rank, layout), traits))
+    if (base.has_conv && accepts(solver, base, kFeatures[0], dtype, rank, layout, traits))
       add(base.word);
   for (const Feature& feature : kFeatures)
     for (const Base& base : kBases)
       if (is_possible(base, feature, dtype) &&
-          accepts(solver, problem_of(base, feature, dtype, rank, layout), traits))
+          accepts(solver, base, feature, dtype, rank, layout, traits))
         add(feature.word);
   return fmt::format("{}", fmt::join(words, " "));
 }

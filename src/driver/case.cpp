@@ -141,6 +141,10 @@ void Case::compile(fuseplanHandle_t handle) {
 void Case::execute(fuseplanHandle_t handle) {
   for (Result& result : results_)
     if (result.running) result.tensor.set_values(result.running->values());
+  launch(handle);
+}
+
+void Case::launch(fuseplanHandle_t handle) {
   check(fuseplanExecutePlan(handle, plan(), input_desc(), input_.data(), output_desc(),
                             output_.data(), args()));
 }

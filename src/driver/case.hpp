@@ -42,7 +42,10 @@ class Case {
   void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   /// Where the chosen solver may round f32 to tf32, it does, and so does the reference.
   void compile(fuseplanHandle_t handle);
+  /// Running statistics start from the same values each time.
   void execute(fuseplanHandle_t handle);
+  /// Without that, for timing: nothing but the plan runs, and the results are no longer checkable.
+  void launch(fuseplanHandle_t handle);
   /// Puts back what the output held before the first execution; beta blending reads it.
   void reset_output() { output_ = previous_; }
 

@@ -52,6 +52,11 @@ void add_bench(CLI::App& app) {
       ->delimiter(',');
   command->add_option("--chain", options->chain,
                       "ops behind each shape, e.g. \"bias;activation(relu)\"");
+  command
+      ->add_option("--training", options->training,
+                   "the chain is batchnorm and RELU in training, forward or backward")
+      ->check(CLI::IsMember({"forward", "backward"}))
+      ->excludes("--chain");
   command->add_option("--activation", options->activation, "the chain's, such as gelu_tanh");
   command->add_option("--rows", options->rows, "only rows whose name contains one of these")
       ->delimiter(',');

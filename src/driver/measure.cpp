@@ -139,7 +139,7 @@ Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
   std::optional<Unfused> unfused;
   if (options.unfused) unfused.emplace(fused, handle);
   if (options.verify) verify(fused, unfused ? &*unfused : nullptr, handle, m);
-  std::vector<std::function<void()>> works{[&] { fused.execute(handle); }};
+  std::vector<std::function<void()>> works{[&] { fused.launch(handle); }};
   if (unfused) works.emplace_back([&] { unfused->execute(handle); });
   const std::vector<double> us = interleaved_us(works, options);
   m.fused_us = us[0];

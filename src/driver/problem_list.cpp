@@ -10,6 +10,19 @@
 namespace fuseplan::driver {
 namespace {
 
+/// Batch normalisation for training, spatial. Backward: what forward read is another tensor of the
+/// value's form.
+OpSpec training_op(OpKind kind, const Dims& lens, fuseplanDataType_t type, bool channels_last) {
+  OpSpec op;
+  op.kind = kind;
+  if (kind != OpKind::norm_training) op.source = packed(type, lens, channels_last);
+  if (kind == OpKind::activation_backward) return op;
+  Dims channel(lens.size(), 1);
+  channel[1] = lens[1];
+  op.tensor = packed(fuseplanFloat, channel, false);
+  return op;
+}
+
 OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channels_last) {
   const std::string kind = text.substr(0, text.find('('));
   const Dims lens = problem.output_lens();
@@ -18,6 +31,13 @@ OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channe
   OpSpec op;
   if (kind == "activation") {
     return parse_problem("f32:1x1:nchw;" + text).ops.front();
+  } else if (kind == "activation_backward") {
+    op = training_op(OpKind::activation_backward, lens, problem.input.type, channels_last);
+    op.mode = parse_activation(text.substr(kind.size() + 1, text.size() - kind.size() - 2));
+    return op;
+  } else if (kind == "norm_training" || kind == "norm_backward") {
+    return training_op(kind == "norm_training" ? OpKind::norm_training : OpKind::norm_backward,
+                       lens, problem.input.type, channels_last);
   } else if (kind == "norm") {
     op.kind = OpKind::norm;
     if (text == "norm(per_activation)") {
@@ -38,7 +58,8 @@ OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channe
   } else {
     throw std::invalid_argument("chain: \"" + text +
                                 "\" is none of bias, norm, norm(per_activation), scale_shift, add, "
-                                "activation(<mode>)");
+                                "activation(<mode>), norm_training, norm_backward, "
+                                "activation_backward(<mode>)");
   }
   op.tensor = packed(fuseplanFloat, channel, false);
   return op;

@@ -17,7 +17,8 @@ struct ListOptions {
 };
 
 /// Ops such as "bias;norm;activation(relu);add", with tensors made to fit the value they follow:
-/// norm is spatial unless written norm(per_activation).
+/// norm is spatial unless written norm(per_activation). "activation_backward(relu);norm_backward"
+/// is a backward pass over the shape.
 void append_chain(ProblemSpec& problem, const std::string& chain, bool channels_last);
 
 /// A CSV file of problems/: convolutions get bias, batchnorm and RELU behind them (a scale instead

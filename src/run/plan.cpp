@@ -125,7 +125,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   const Problem problem = this->problem();
   const CompileContext context = handle.compile_context(filter_on(handle));
   const SplitChain chain = optimize(lower(problem), context.options.passes);
-  const Question question{problem, chain, context.traits};
+  const Question question{problem, chain, context.traits, &context.filter};
   Support support{select_solvers(question, context.filter), {}, {}};
   auto& accepted = support.selection.accepted;
   if (accepted.empty()) return support;
@@ -146,7 +146,7 @@ void Plan::store_winner(const Handle& handle, std::string_view candidate) const 
   const Problem problem = this->problem();
   const CompileContext context = handle.compile_context(filter_on(handle));
   const SplitChain chain = optimize(lower(problem), context.options.passes);
-  const Question question{problem, chain, context.traits};
+  const Question question{problem, chain, context.traits, &context.filter};
   const auto accepted = select_solvers(question, context.filter).accepted;
   const auto found = find_candidate(question, accepted, candidate);
   require(found.has_value(), Status::InvalidValue, "\"{}\" is no solver:config that {} accepts",

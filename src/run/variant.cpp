@@ -36,7 +36,7 @@ void verify_code(const CompileContext& context, const Kernel& kernel, const Row&
 }
 
 void build_with(const CompileContext& context, const Choice& choice, Variant& variant) {
-  const Question question{variant.problem, variant.chain, context.traits};
+  const Question question{variant.problem, variant.chain, context.traits, &context.filter};
   variant.choice = choice;
   const Candidate& candidate = choice.candidate;
   const Kernel kernel = candidate.solver->build(question, candidate.config);
@@ -95,7 +95,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant =
       std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});
-  const Question question{variant->problem, variant->chain, context.traits};
+  const Question question{variant->problem, variant->chain, context.traits, &context.filter};
   Selection selection = select_solvers(question, context.filter);
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
     const Solver& solver = *choice.candidate.solver;

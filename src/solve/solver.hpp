@@ -45,11 +45,15 @@ struct Traits {
   std::string to_text() const;
 };
 
+struct SolverFilter;
+
 /// What a solver is asked about.
 struct Question {
   const Problem& problem;
   const SplitChain& chain;
   const Traits& traits;
+  /// Which others a solver may use inside; nullptr: any.
+  const SolverFilter* filter = nullptr;
 };
 
 /// A solver's answer: the conditions that were not met; none means yes.

@@ -59,7 +59,7 @@ void run_fused(benchmark::State& state, const ProblemSpec& problem) {
   fused.compile(handle.get());
   fused.set_constant_weights();
   fused.execute(handle.get());
-  for (auto _ : state) fused.execute(handle.get());
+  for (auto _ : state) fused.launch(handle.get());
   report(state, problem, threads_of(handle.get()));
 }
 

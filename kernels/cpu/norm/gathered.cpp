@@ -31,6 +31,8 @@ class BlockSums {
     size_ = static_cast<std::int64_t>(kernel.roots) *
             (cells.per_lane ? root_stride_ : count_ * kSumLanes);
     sums_ = scratch.take_array<float>(static_cast<std::size_t>(size_));
+    if (!cells.per_lane)
+      lane_sums_ = scratch.take_array<float>(kernel.roots * static_cast<std::size_t>(root_stride_));
     clear();
   }
 
@@ -51,28 +53,34 @@ class BlockSums {
 
   /// Adds them to `to` and starts again from nothing.
   void move_to(const Gathered& to) {
-    const auto roots = static_cast<std::int64_t>(kernel_.roots);
-    for (std::int64_t r = 0; r < roots; ++r) {
-      double* values = to.of(static_cast<std::size_t>(r));
-      if (cells_.per_lane) {
-        const float* from = sums_ + r * root_stride_;
-        for (std::int64_t i = 0; i < count_; ++i) values[i] += static_cast<double>(from[i]);
-      } else {
-        for (std::int64_t i = 0; i < count_; ++i)
-          values[i] += static_cast<double>(sum_of(sums_ + (i * roots + r) * kSumLanes));
-      }
+    for (std::size_t r = 0; r < kernel_.roots; ++r) {
+      const float* from = root(r);
+      double* values = to.of(r);
+      for (std::int64_t i = 0; i < count_; ++i) values[i] += static_cast<double>(from[i]);
     }
     clear();
   }
 
- private:
+  /// Root r of cell i, at [i]: where lanes are samples, what they sum to.
+  const float* root(std::size_t r) {
+    const auto number = static_cast<std::int64_t>(r);
+    if (cells_.per_lane) return sums_ + number * root_stride_;
+    const auto roots = static_cast<std::int64_t>(kernel_.roots);
+    float* sums = lane_sums_ + number * root_stride_;
+    for (std::int64_t i = 0; i < count_; ++i)
+      sums[i] = sum_of(sums_ + (i * roots + number) * kSumLanes);
+    return sums;
+  }
+
   void clear() { std::fill_n(sums_, size_, 0.0f); }
 
+ private:
   const CellWalk& cells_;
   const WalkPlace& place_;
   const SumsKernel& kernel_;
   std::int64_t count_, root_stride_, size_ = 0;
   float* sums_;
+  float* lane_sums_ = nullptr;
 };
 
 std::int64_t block_samples(const CellWalk& cells) {
@@ -87,22 +95,25 @@ std::int64_t call_rows(const CellWalk& cells, Range range) {
   return std::clamp(kCallBytes / std::max<std::int64_t>(row, 1), kFewest, kBlockRows);
 }
 
-/// Mean and squared deviations of the samples whose deviations from the pivots `sums` holds.
-void moments_of(const Gathered& sums, const float* pivots, const Gathered& moments) {
-  const double inverse = 1 / static_cast<double>(sums.count);
-  const double *first = sums.of(0), *second = sums.of(1);
-  double *mean = moments.of(0), *squares = moments.of(1);
-  for (std::int64_t i = 0; i < sums.cells; ++i) {
-    const double shift = first[i] * inverse;
-    mean[i] = static_cast<double>(pivots[i]) + shift;
-    squares[i] = std::max(second[i] - first[i] * shift, 0.0);
-  }
-}
-
 /// A pivot that is not finite would hide which value of the formula is not.
-float pivot_near(double mean) {
-  const auto pivot = static_cast<float>(mean);
-  return std::isfinite(pivot) ? pivot : 0.0f;
+float finite_or_zero(float pivot) { return std::isfinite(pivot) ? pivot : 0.0f; }
+
+/// Adds the moments of `count` samples, of whose deviations from the pivots `first` and `second`
+/// are the sums and sums of squares; the pivots become the means of all.
+void join_block(Gathered& to, std::int64_t count, const float* first, const float* second,
+                float* pivots) {
+  const auto known = static_cast<double>(to.count), added = static_cast<double>(count);
+  const double inverse = 1 / added, share = added / (known + added), between = known * share;
+  double *mean = to.of(0), *squares = to.of(1);
+  for (std::int64_t i = 0; i < to.cells; ++i) {
+    const double sum = static_cast<double>(first[i]), shift = sum * inverse;
+    const double own = std::max(static_cast<double>(second[i]) - sum * shift, 0.0);
+    const double delta = static_cast<double>(pivots[i]) + shift - mean[i];
+    squares[i] += own + delta * delta * between;
+    mean[i] += delta * share;
+    pivots[i] = finite_or_zero(static_cast<float>(mean[i]));
+  }
+  to.count += count;
 }
 
 /// Takes the samples of a range block by block.
@@ -113,25 +124,19 @@ class MomentsGatherer {
       : cells_(cells),
         block_(cells, place, kernel, range, scratch),
         total_(total),
-        segment_(nothing_gathered(total_.cells, 2, scratch)),
-        part_(nothing_gathered(total_.cells, 2, scratch)),
-        pivots_(scratch.take_array<float>(static_cast<std::size_t>(segment_.stride))) {
-    std::fill_n(pivots_, segment_.stride, 0.0f);
+        pivots_(scratch.take_array<float>(static_cast<std::size_t>(total.stride))) {
+    std::fill_n(pivots_, total.stride, 0.0f);
   }
 
   void take(const WalkBlock& block, std::int64_t samples) {
-    if (total_.count == 0 && segment_.count == 0) choose_first_pivots(block);
+    if (total_.count == 0 && in_block_ == 0) choose_first_pivots(block);
     block_.add(block, pivots_);
-    segment_.count += samples;
     in_block_ += samples;
-    if (in_block_ < block_samples(cells_)) return;
-    flush();
-    if (segment_.count >= total_.count) end_segment();
+    if (in_block_ >= block_samples(cells_)) end_block();
   }
 
   void finish() {
-    flush();
-    if (segment_.count > 0) end_segment();
+    if (in_block_ > 0) end_block();
   }
 
  private:
@@ -139,35 +144,22 @@ class MomentsGatherer {
     block.rows = cells_.per_lane ? std::min(block.rows, kPivotRows) : block.rows;
     block.lanes = cells_.per_lane ? block.lanes : std::min(block.lanes, kPivotLanes);
     block_.add(block, pivots_);
-    block_.move_to(segment_);
-    const auto count = static_cast<double>(cells_.per_lane ? block.rows : block.lanes);
-    for (std::int64_t i = 0; i < segment_.cells; ++i)
-      pivots_[i] = pivot_near(segment_.of(0)[i] / count);
-    clear_segment();
+    const auto share = 1 / static_cast<float>(cells_.per_lane ? block.rows : block.lanes);
+    const float* sums = block_.root(0);
+    for (std::int64_t i = 0; i < total_.cells; ++i) pivots_[i] = finite_or_zero(sums[i] * share);
+    block_.clear();
   }
 
-  void flush() {
-    block_.move_to(segment_);
+  void end_block() {
+    const float* first = block_.root(0);
+    join_block(total_, in_block_, first, block_.root(1), pivots_);
+    block_.clear();
     in_block_ = 0;
-  }
-
-  void end_segment() {
-    part_.count = segment_.count;
-    moments_of(segment_, pivots_, part_);
-    add_moments(total_, part_);
-    for (std::int64_t i = 0; i < total_.cells; ++i) pivots_[i] = pivot_near(total_.of(0)[i]);
-    clear_segment();
-  }
-
-  void clear_segment() {
-    std::fill_n(segment_.values, 2 * segment_.stride, 0.0);
-    segment_.count = 0;
   }
 
   const CellWalk& cells_;
   BlockSums block_;
   Gathered& total_;
-  Gathered segment_, part_;
   float* pivots_;
   std::int64_t in_block_ = 0;
 };

@@ -17,6 +17,10 @@ struct Gathered {
   std::int64_t cells = 0, stride = 0;
   double* values = nullptr;
   double* of(std::size_t value) const { return values + static_cast<std::int64_t>(value) * stride; }
+  /// The same memory, of some of the cells, that nothing has been added to.
+  Gathered empty_slice(std::int64_t first, std::int64_t cells_of_it) const {
+    return {0, cells_of_it, stride, values + first};
+  }
 };
 /// Zero, in `scratch`.
 Gathered nothing_gathered(std::int64_t cells, std::size_t values, Scratch& scratch);

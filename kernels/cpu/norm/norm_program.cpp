@@ -7,7 +7,8 @@ namespace fuseplan::cpu {
 
 namespace {
 
-constexpr std::int64_t kRowBytes = 256 << 10;  ///< of a call that writes: enough to hide its cost
+constexpr std::int64_t kRowBytes = 512 << 10;  ///< of a call that writes: enough to hide its cost
+constexpr std::int64_t kParallelBytes = 1 << 20;  ///< least work that is worth other threads
 
 }  // namespace
 
@@ -52,7 +53,8 @@ void NormProgram::run(const Arguments& arguments) const {
                 channels,
                 code_.streaming != nullptr && !in_place ? code_.streaming : code_.rows};
   const int threads = arguments.parallel.threads();
-  if (schedule_.chunks == 1 || schedule_.groups >= 2 * threads) {
+  const bool small = schedule_.groups > 1 || cells_.walk.bytes() < kParallelBytes;
+  if ((schedule_.chunks == 1 && small) || schedule_.groups >= 2 * threads) {
     arguments.parallel(schedule_.groups, [&](int i) { run_group(launch, group(i), false); });
   } else {
     for (int i = 0; i < schedule_.groups; ++i) run_group(launch, group(i), true);
@@ -60,29 +62,51 @@ void NormProgram::run(const Arguments& arguments) const {
 }
 
 /// Lanes are cut at whole cache lines.
-Range NormProgram::group(int index) const {
+Range NormProgram::part_of(Range cells, int parts, int index) const {
   const auto line = static_cast<std::int64_t>(64 / size_of(cells_.walk.dtypes[Walk::kInput]));
   const std::int64_t grain = cells_.per_lane ? line : 1;
-  const Range lines = split((cells_.cells + grain - 1) / grain, schedule_.groups, index);
-  return {lines.first * grain, std::min(lines.last * grain, cells_.cells)};
+  const Range lines = split((cells.last - cells.first + grain - 1) / grain, parts, index);
+  return {cells.first + lines.first * grain,
+          std::min(cells.first + lines.last * grain, cells.last)};
 }
 
-/// `parallel`: chunks are tasks.
+/// More than the schedule has, where its chunks are few: what a cell is rounded to does not depend
+/// on its strip.
+int NormProgram::strips_for(int threads) const {
+  constexpr std::int64_t kLeastCells = 128;
+  if (!cells_.per_lane || threads == 1) return schedule_.strips;
+  const auto most = static_cast<int>(cells_.cells / schedule_.groups / kLeastCells);
+  const int wanted = (2 * threads + schedule_.chunks - 1) / schedule_.chunks;
+  return std::max(schedule_.strips, std::min(wanted, most));
+}
+
+/// `parallel`: strips of chunks are tasks.
 void NormProgram::run_group(const Launch& launch, Range cells, bool parallel) const {
   Scratch scratch;
   const auto chunks = static_cast<std::size_t>(schedule_.chunks);
   Gathered* parts = scratch.take_array<Gathered>(chunks);
   for (std::size_t k = 0; k < chunks; ++k)
     parts[k] = nothing_gathered(cells.last - cells.first, code_.sums.roots, scratch);
-  const auto each_chunk = [&](const auto& task) {
-    if (parallel) return launch.parallel(schedule_.chunks, task);
-    for (int k = 0; k < schedule_.chunks; ++k) task(k);
+  const int strips = strips_for(parallel ? launch.parallel.threads() : 1);
+  const int tasks = schedule_.chunks * strips;
+  const auto each_task = [&](const auto& task) {
+    if (parallel) return launch.parallel(tasks, task);
+    for (int i = 0; i < tasks; ++i) task(i);
   };
-  each_chunk([&](int k) { gather(launch, cells, chunk(k), parts[static_cast<std::size_t>(k)]); });
+  each_task([&](int i) {
+    const auto k = static_cast<std::size_t>(i / strips);
+    const Range strip = part_of(cells, strips, i % strips);
+    Gathered part = parts[k].empty_slice(strip.first - cells.first, strip.last - strip.first);
+    gather(launch, strip, chunk(i / strips), part);
+    if (strip.first == cells.first) parts[k].count = part.count;
+  });
   for (std::size_t k = 1; k < chunks; ++k) add(parts[0], parts[k]);
   finish(launch, cells, parts[0]);
   // What was read last is still in a cache.
-  each_chunk([&](int k) { write(launch, cells, chunk(schedule_.chunks - 1 - k)); });
+  each_task([&](int i) {
+    const int last = tasks - 1 - i;
+    write(launch, part_of(cells, strips, last % strips), chunk(last / strips));
+  });
 }
 
 void NormProgram::gather(const Launch& launch, Range cells, Range units, Gathered& to) const {

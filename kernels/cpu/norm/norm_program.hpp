@@ -28,8 +28,10 @@ class NormProgram final : public Program {
 
  private:
   struct Launch;
-  Range group(int index) const;
+  Range part_of(Range cells, int parts, int index) const;
+  Range group(int index) const { return part_of({0, cells_.cells}, schedule_.groups, index); }
   Range chunk(int index) const { return split(cells_.units, schedule_.chunks, index); }
+  int strips_for(int threads) const;
   void run_group(const Launch& launch, Range cells, bool parallel) const;
   void gather(const Launch& launch, Range cells, Range units, Gathered& to) const;
   void add(Gathered& to, const Gathered& other) const;

@@ -28,6 +28,10 @@ std::int64_t read_bytes(const Walk& walk, std::size_t elements) {
   return static_cast<std::int64_t>(bytes);
 }
 
+/// Traffic of the second pass from which on it writes around the caches: as soon as a second-level
+/// cache of 2 MB cannot hold what it reads and writes, as the first pass has left its input there.
+constexpr std::int64_t kStreamingBytes = 3 << 20;
+
 class NormRecipe final : public Recipe {
  public:
   NormRecipe(CellWalk cells, const NormStages& stages, const SplitChain& chain, Isa isa)

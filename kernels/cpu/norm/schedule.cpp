@@ -13,6 +13,12 @@ constexpr std::int64_t kCached = 384 << 10;
 constexpr std::int64_t kNeighbourBytes = 4096;
 constexpr std::int64_t kChunkBytes = 512 << 10;
 constexpr std::int64_t kMostChunks = 256;
+/// Of pixels with 2048 channels as many values of each channel as a backward pass reads would not
+/// stay in a first-level cache of 48 KB.
+constexpr std::int64_t kStripCells = 1024;
+/// Rows of cells in a chunk: as its sums are put together for each cell, many samples have to share
+/// that cost.
+constexpr std::int64_t kChunkRows = 384;
 
 int parts(std::int64_t total, std::int64_t of_part) {
   return static_cast<int>((total + of_part - 1) / of_part);
@@ -34,10 +40,12 @@ NormSchedule norm_schedule(const CellWalk& cells, std::int64_t read) {
   }
   const std::int64_t group_bytes = cell_bytes * cells.cells / schedule.groups;
   if (group_bytes > 2 * kCached) {
-    const std::int64_t most = std::min(cells.units, kMostChunks);
+    const std::int64_t fewest = cells.per_lane ? kChunkRows : 1;
+    const std::int64_t most = std::clamp<std::int64_t>(cells.units / fewest, 1, kMostChunks);
     schedule.chunks =
         static_cast<int>(std::min<std::int64_t>(parts(group_bytes, kChunkBytes), most));
   }
+  if (cells.per_lane) schedule.strips = parts(cells.cells / schedule.groups, kStripCells);
   return schedule;
 }
 

@@ -4,7 +4,7 @@
 #include "base/memory.hpp"
 #include "expr/norm_stages.hpp"
 #include "kernels/cpu/norm_results.hpp"
-#include "kernels/cpu/portable/batch_moments.hpp"
+#include "kernels/cpu/statistics/moments.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -60,12 +60,11 @@ std::int64_t step_of(const Tensor& tensor) {
 class StatisticsProgram final : public Program {
  public:
   StatisticsProgram(const Problem& problem, const SplitChain& chain, std::int64_t images,
-                    std::unique_ptr<Program> inner)
+                    std::unique_ptr<Program> inner, std::unique_ptr<OutputMoments> moments)
       : inner_(std::move(inner)),
+        moments_(std::move(moments)),
         stages_(*statistics_stages(problem, chain)),
         results_(stages_, chain),
-        moments_(view_of(with_images(problem.output(), images)), problem.output().dtype,
-                 view_of(stages_.statistics)),
         batch_(problem.output().lens[0]),
         images_(images),
         input_step_(step_of(problem.input())),
@@ -79,7 +78,7 @@ class StatisticsProgram final : public Program {
     double* means = scratch.take_array<double>(groups);
     double* squares = scratch.take_array<double>(groups);
     const void** elements = scratch.take_array<const void*>(element_steps_.size());
-    const double values = static_cast<double>(stages_.count) / static_cast<double>(batch_);
+    const std::int64_t values = stages_.count / batch_;
     for (std::int64_t image = 0; image < batch_; image += images_) {
       Arguments few = arguments;
       few.input = moved(arguments.input, image * input_step_);
@@ -89,8 +88,7 @@ class StatisticsProgram final : public Program {
       few.elements = {elements, element_steps_.size()};
       few.results = {};
       inner_->run(few);
-      moments_.join(few.output, arguments.parallel, static_cast<double>(image) * values, means,
-                    squares);
+      moments_->join(few.output, arguments.parallel, image * values, means, squares);
     }
     float* unused = scratch.take_array<float>(2 * groups);
     results_.write_moments(arguments, {0, static_cast<long>(groups)}, means, squares, unused,
@@ -109,9 +107,9 @@ class StatisticsProgram final : public Program {
   }
 
   std::unique_ptr<Program> inner_;
+  std::unique_ptr<OutputMoments> moments_;
   NormStages stages_;
   NormResults results_;
-  BatchMoments moments_;
   std::int64_t batch_, images_, input_step_, output_step_;
   std::vector<std::int64_t> element_steps_;
 };
@@ -119,19 +117,33 @@ class StatisticsProgram final : public Program {
 class StatisticsRecipe final : public Recipe {
  public:
   StatisticsRecipe(const Problem& problem, const SplitChain& chain,
-                   std::shared_ptr<const Recipe> inner)
-      : problem_(problem), chain_(chain), inner_(std::move(inner)) {}
+                   std::shared_ptr<const Recipe> inner, Isa isa)
+      : problem_(problem),
+        chain_(chain),
+        inner_(std::move(inner)),
+        images_(images_at_once(problem)),
+        moments_(with_images(problem.output(), images_),
+                 statistics_stages(problem, chain)->statistics, isa) {}
 
-  std::vector<Function> emit() const override { return inner_->emit(); }
+  /// The kernels of the statistics first, as many as there are, then those of the rest.
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions = moments_.emit();
+    for (Function& function : inner_->emit()) functions.push_back(std::move(function));
+    return functions;
+  }
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
-    return std::make_unique<StatisticsProgram>(problem_, chain_, images_at_once(problem_),
-                                               inner_->bind(entries));
+    const std::size_t own = moments_.functions();
+    return std::make_unique<StatisticsProgram>(problem_, chain_, images_,
+                                               inner_->bind(entries.subspan(own)),
+                                               moments_.bind(entries.first(own)));
   }
 
  private:
   Problem problem_;
   SplitChain chain_;
   std::shared_ptr<const Recipe> inner_;
+  std::int64_t images_;
+  MomentsRecipe moments_;
 };
 
 }  // namespace
@@ -142,8 +154,8 @@ FewImages::FewImages(const Problem& whole, const SplitChain& whole_chain)
       chain(chain_of(whole_chain, count)) {}
 
 std::shared_ptr<const Recipe> statistics_recipe(const Problem& problem, const SplitChain& chain,
-                                                std::shared_ptr<const Recipe> inner) {
-  return std::make_shared<StatisticsRecipe>(problem, chain, std::move(inner));
+                                                std::shared_ptr<const Recipe> inner, Isa isa) {
+  return std::make_shared<StatisticsRecipe>(problem, chain, std::move(inner), isa);
 }
 
 }  // namespace fuseplan::cpu

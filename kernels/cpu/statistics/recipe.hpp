@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "expr/chain.hpp"
+#include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/program.hpp"
 #include "plan/problem.hpp"
 
@@ -23,6 +24,6 @@ struct FewImages {
 
 /// `inner` runs a FewImages.
 std::shared_ptr<const Recipe> statistics_recipe(const Problem& problem, const SplitChain& chain,
-                                                std::shared_ptr<const Recipe> inner);
+                                                std::shared_ptr<const Recipe> inner, Isa isa);
 
 }  // namespace fuseplan::cpu

@@ -71,7 +71,7 @@ Agreement agree(const HostTensor& ours, const HostTensor& theirs) {
 
 test::Comparison compare_with_oracle(Case& problem) {
   const std::int64_t images = problem.problem().input.lens[0];
-  if (images <= 2) return problem.compare();
+  if (images <= 2 || problem.result_count() > 0) return problem.compare();
   const test::Comparison first = problem.compare_image(0);
   return first.ok() ? problem.compare_image(images - 1) : first;
 }

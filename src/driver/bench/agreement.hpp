@@ -19,7 +19,8 @@ struct Agreement {
 Agreement agree(const test::HostTensor& ours, const test::HostTensor& theirs);
 
 /// The oracle on the case's last result. Large batches are checked in their first and last image:
-/// images do not see each other, and the peers check the others.
+/// images do not see each other, and the peers check the others. In training they do: there all is
+/// checked, and what the plan writes besides.
 test::Comparison compare_with_oracle(Case& problem);
 
 }  // namespace fuseplan::driver

@@ -104,7 +104,7 @@ class Measured {
                          const Work& between) {
     std::vector<Work> works{[this] {
       weights_.change();
-      case_.execute(handle_);
+      case_.launch(handle_);
     }};
     for (const Candidate& candidate : candidates)
       works.emplace_back([this, way = candidate.way] {

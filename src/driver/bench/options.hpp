@@ -14,6 +14,7 @@ struct BenchOptions {
   std::vector<std::string> peers{"onednn"};
   std::vector<std::string> lists, layouts{"nhwc"}, types{"f32"}, rows;
   std::vector<std::int64_t> batches{0};  ///< 0: the list's own
+  std::string training;                  ///< "forward" or "backward": of batchnorm and RELU
   std::string chain, activation;         ///< empty: what the list's kind usually has; "relu"
   std::string library_options;
   int threads = 1;

@@ -25,13 +25,20 @@ bool wanted(const std::string& name, const std::vector<std::string>& pieces) {
          });
 }
 
+std::string chain_text(const BenchOptions& options) {
+  if (options.training.empty()) return options.chain;
+  return options.training == "forward" ? "norm_training;activation(relu)"
+                                       : "activation_backward(relu);norm_backward";
+}
+
 std::vector<ProblemSpec> problems_of(const BenchOptions& options, const BenchRun& run) {
   std::vector<ProblemSpec> chosen;
-  for (ProblemSpec& problem : read_list(
-           run.list, {options.chain, run.batch, parse_type(run.dtype), run.layout == "nhwc"})) {
+  const ListOptions form{chain_text(options), run.batch, parse_type(run.dtype),
+                         run.layout == "nhwc"};
+  for (ProblemSpec& problem : read_list(run.list, form)) {
     if (!wanted(problem.name, options.rows)) continue;
     for (OpSpec& op : problem.ops) {
-      if (op.kind != OpKind::activation) continue;
+      if (op.kind != OpKind::activation && op.kind != OpKind::activation_backward) continue;
       if (!options.activation.empty()) op.mode = parse_activation(options.activation);
       if (!op.parameters) op.parameters = plain_parameters(op.mode);
     }

@@ -8,6 +8,7 @@
 
 #include "driver/peer/onednn_conv.hpp"
 #include "driver/peer/onednn_norm.hpp"
+#include "driver/peer/onednn_training.hpp"
 #include "driver/peer/wider_peer.hpp"
 
 namespace fuseplan::driver {
@@ -37,13 +38,16 @@ class OnednnPeer : public Peer {
     use_threads(settings);
     dnnl::set_primitive_cache_capacity(0);
     if (problem.problem().conv() != nullptr) return onednn_conv_creation(problem);
+    if (is_onednn_training(problem.problem()))
+      return [&problem] { (void)onednn_training_ways(problem); };
     return [&problem] { create_onednn_norm(problem); };
   }
 
  private:
   static PeerWays own_ways(Case& problem, const PeerSettings& settings) {
-    return problem.problem().conv() != nullptr ? onednn_conv_ways(problem, settings)
-                                               : onednn_norm_ways(problem);
+    if (problem.problem().conv() != nullptr) return onednn_conv_ways(problem, settings);
+    if (is_onednn_training(problem.problem())) return onednn_training_ways(problem);
+    return onednn_norm_ways(problem);
   }
 };
 

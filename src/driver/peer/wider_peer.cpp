@@ -8,7 +8,8 @@ ProblemSpec in_f32(ProblemSpec problem) {
   problem.input.type = fuseplanFloat;
   if (problem.output.rank() > 0) problem.output.type = fuseplanFloat;
   for (OpSpec& op : problem.ops)
-    if (op.tensor.rank() > 0) op.tensor.type = fuseplanFloat;
+    for (TensorSpec* tensor : {&op.tensor, &op.source})
+      if (tensor->rank() > 0) tensor->type = fuseplanFloat;
   return problem;
 }
 
