@@ -69,7 +69,7 @@ class Bench {
     measure.threads = options.threads;
     measure.library_options = options.library_options;
     if (options.creation) measure.library_options += " --cache=off";
-    handle_ = make_running_handle(measure);
+    handle_ = make_handle(measure);
     for (const std::string& name : options.peers) peers_.push_back(make_peer(name, handle_.get()));
   }
 
