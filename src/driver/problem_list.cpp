@@ -27,6 +27,8 @@ OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channe
       op.tensor = packed(fuseplanFloat, activations, channels_last);
       return op;
     }
+  } else if (kind == "norm_training") {
+    op.kind = OpKind::norm_training;
   } else if (kind == "bias") {
     op.kind = OpKind::bias;
   } else if (kind == "scale_shift") {
@@ -37,7 +39,8 @@ OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channe
     return op;
   } else {
     throw std::invalid_argument("chain: \"" + text +
-                                "\" is none of bias, norm, norm(per_activation), scale_shift, add, "
+                                "\" is none of bias, norm, norm(per_activation), "
+                                "norm_training, scale_shift, add, "
                                 "activation(<mode>)");
   }
   op.tensor = packed(fuseplanFloat, channel, false);
