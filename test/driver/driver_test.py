@@ -146,6 +146,17 @@ class Driver(unittest.TestCase):
             self.assertIn("the CUDA driver could not be loaded", said)
             self.assertIn("/nowhere/libcuda.so: cannot open", said)
 
+    def test_gpu_check_without_a_gpu(self):
+        script = os.path.join(os.path.dirname(__file__), "../../scripts/gpu-check")
+        build = os.path.dirname(os.path.dirname(DRIVER))
+        result = subprocess.run(
+            [script, "--build", build, "--out", os.path.join(self.folder.name, "out")],
+            capture_output=True, text=True, timeout=60, check=False,
+            env={**self.environment, "FUSEPLAN_LIB_CUDA": "/nowhere/libcuda.so"})
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("no GPU to check", result.stderr)
+        self.assertIn("/nowhere/libcuda.so: cannot open", result.stderr)
+
     def test_miopen_command_lines(self):
         for mode in range(7):
             for layout in ("NCHW", "NHWC"):
