@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHECK(call)                                                                                \
   do {                                                                                             \
@@ -30,6 +31,26 @@ static inline float* floats(size_t count) {
   float* memory = malloc(count * sizeof(float));
   if (memory == NULL) exit(EXIT_FAILURE);
   return memory;
+}
+
+/* What stands behind --device, such as "cuda:0"; without it the CPU. */
+static inline const char* device_of(int count, char** arguments) {
+  for (int i = 1; i + 1 < count; ++i)
+    if (strcmp(arguments[i], "--device") == 0) return arguments[i + 1];
+  return "cpu";
+}
+
+/* Values copied to where the handle's kernels read and write, and back. On the CPU that is ordinary
+ * memory, and a program for the CPU alone needs none of this. */
+static inline float* to_device(fuseplanHandle_t handle, const float* values, size_t count) {
+  void* memory;
+  CHECK(fuseplanMalloc(handle, count * sizeof(float), &memory));
+  CHECK(fuseplanCopy(handle, memory, values, count * sizeof(float), fuseplanCopyToDevice));
+  return memory;
+}
+static inline void to_host(fuseplanHandle_t handle, float* values, const float* memory,
+                           size_t count) {
+  CHECK(fuseplanCopy(handle, values, memory, count * sizeof(float), fuseplanCopyToHost));
 }
 
 static inline void expect_near(double actual, double expected, const char* what) {

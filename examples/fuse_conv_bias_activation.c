@@ -17,11 +17,11 @@ static double by_hand(const float* x, const float* w, const float* bias, int k, 
   return sum > 0 ? sum : 0;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   fuseplanHandle_t handle;
   fuseplanTensorDescriptor_t x_desc, w_desc, b_desc, y_desc;
   fuseplanConvolutionDescriptor_t conv_desc;
-  CHECK(fuseplanCreate(&handle));
+  CHECK(fuseplanCreateForDevice(&handle, device_of(argc, argv)));
   CHECK(fuseplanCreateTensorDescriptor(&x_desc));
   CHECK(fuseplanCreateTensorDescriptor(&w_desc));
   CHECK(fuseplanCreateTensorDescriptor(&b_desc));
@@ -44,15 +44,19 @@ int main(void) {
 
   /* The arguments: pointers and scalars of one execution. */
   float *x = floats(C * H * W), *w = floats(K * C * R * R), *b = floats(K), *y = floats(K * H * W);
+  fill(y, K * H * W, 0);
   fill(x, C * H * W, 1);
   fill(w, K * C * R * R, 2);
   fill(b, K, 3);
+  float *dx = to_device(handle, x, C * H * W), *dw = to_device(handle, w, K * C * R * R);
+  float *db = to_device(handle, b, K), *dy = to_device(handle, y, K * H * W);
   fuseplanOperatorArgs_t args;
   CHECK(fuseplanCreateOperatorArgs(&args));
-  CHECK(fuseplanSetOpArgsConvForward(args, conv, NULL, NULL, w));
-  CHECK(fuseplanSetOpArgsBiasForward(args, bias, NULL, NULL, b));
+  CHECK(fuseplanSetOpArgsConvForward(args, conv, NULL, NULL, dw));
+  CHECK(fuseplanSetOpArgsBiasForward(args, bias, NULL, NULL, db));
   CHECK(fuseplanSetOpArgsActivForward(args, relu, NULL, NULL, 0, 0, 0));
-  CHECK(fuseplanExecutePlan(handle, plan, x_desc, x, y_desc, y, args));
+  CHECK(fuseplanExecutePlan(handle, plan, x_desc, dx, y_desc, dy, args));
+  to_host(handle, y, dy, K * H * W);
 
   for (int k = 0; k < K; k += 5)
     for (int row = 0; row < H; row += 9)
@@ -60,6 +64,8 @@ int main(void) {
         expect_near(y[(k * H + row) * W + col], by_hand(x, w, b, k, row, col), "output");
   puts("convolution + bias + RELU ran as one kernel, and its output is right");
 
+  float* memory[] = {dx, dw, db, dy};
+  for (int i = 0; i < 4; ++i) CHECK(fuseplanFree(handle, memory[i]));
   CHECK(fuseplanDestroyOperatorArgs(args));
   CHECK(fuseplanDestroyPlan(plan));
   CHECK(fuseplanDestroyConvolutionDescriptor(conv_desc));

@@ -60,6 +60,8 @@ class Backend {
   virtual std::string toolchain_id() const = 0;
 
   virtual Binary compile(const Kernel& kernel, const Traits& traits) const = 0;
+  /// False for a binary of an older compiler than the one this process has loaded. Loads none.
+  virtual bool is_current(const Binary&) const { return true; }
   /// Throws Error(InternalError) if `binary` is not what `kernel` compiles to.
   virtual std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary,
                                                  int device,

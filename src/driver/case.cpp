@@ -104,6 +104,7 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
       random_(options.stream),
       misalign_(options.misalign),
       scale_unit_(scale_unit(problem_)),
+      placement_(options.device),
       input_(host_tensor(problem_.input, misalign_)),
       output_(host_tensor(output_spec(problem_), misalign_)),
       previous_(output_),
@@ -139,14 +140,22 @@ void Case::compile(fuseplanHandle_t handle) {
 }
 
 void Case::execute(fuseplanHandle_t handle) {
-  for (Result& result : results_)
-    if (result.running) result.tensor.set_values(result.running->values());
+  for (Result& result : results_) {
+    if (!result.running) continue;
+    result.tensor.set_values(result.running->values());
+    placement_.upload(result.tensor);
+  }
   launch(handle);
 }
 
-void Case::launch(fuseplanHandle_t handle) {
-  check(fuseplanExecutePlan(handle, plan(), input_desc(), input_.data(), output_desc(),
-                            output_.data(), args()));
+void Case::reset_output() {
+  output_ = previous_;
+  placement_.upload(output_);
+}
+
+void Case::fetch() {
+  placement_.download(output_);
+  for (Result& result : results_) placement_.download(result.tensor);
 }
 
 const test::ReferenceResult& Case::reference() {
@@ -154,7 +163,8 @@ const test::ReferenceResult& Case::reference() {
   return *reference_;
 }
 
-test::Comparison Case::compare_image(std::int64_t image) const {
+test::Comparison Case::compare_image(std::int64_t image) {
+  fetch();
   const HostTensor input = image_of(input_, image);
   std::vector<test::Step> steps = steps_;
   std::deque<HostTensor> others;
@@ -187,7 +197,7 @@ void Case::append_conv(const OpSpec& op, const Blend& blend) {
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpConvForward(plan(), &token, describe_conv(op).get(),
                                     describe(op.tensor).get()));
-  check(fuseplanSetOpArgsConvForward(args(), token, &blend.alpha, &blend.beta, weights.data()));
+  check(fuseplanSetOpArgsConvForward(args(), token, &blend.alpha, &blend.beta, at(weights)));
   add_step({test::Convolution{&weights, op.stride, op.dilation, op.pad_lo, op.pad_hi, op.groups}},
            blend);
 }
@@ -201,8 +211,8 @@ void Case::append_norm(const OpSpec& op, const Blend& blend) {
   fuseplanOp_t token = nullptr;
   check(
       fuseplanCreateOpBatchNormInference(plan(), &token, op.norm_mode, describe(op.tensor).get()));
-  check(fuseplanSetOpArgsBatchNormInference(args(), token, &blend.alpha, &blend.beta, scale.data(),
-                                            bias.data(), mean.data(), variance.data(), kEpsilon));
+  check(fuseplanSetOpArgsBatchNormInference(args(), token, &blend.alpha, &blend.beta, at(scale),
+                                            at(bias), at(mean), at(variance), kEpsilon));
   add_step({test::BatchNorm{&scale, &bias, &mean, &variance, kEpsilon}}, blend);
 }
 
@@ -235,15 +245,15 @@ void Case::append(const OpSpec& op, const Blend& blend) {
     case OpKind::bias: {
       const HostTensor& bias = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpBiasForward(plan(), &token, describe(op.tensor).get()));
-      check(fuseplanSetOpArgsBiasForward(args(), token, &blend.alpha, &blend.beta, bias.data()));
+      check(fuseplanSetOpArgsBiasForward(args(), token, &blend.alpha, &blend.beta, at(bias)));
       return add_step({test::Bias{&bias}}, blend);
     }
     case OpKind::add: {
       constexpr double kFactor = -0.75;
       const HostTensor& other = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
-      check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, other.data(),
-                                       kFactor));
+      check(
+          fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, at(other), kFactor));
       return add_step({test::Add{&other, kFactor}}, blend);
     }
     case OpKind::scale_shift: {
@@ -251,8 +261,8 @@ void Case::append(const OpSpec& op, const Blend& blend) {
       const HostTensor& scale = new_parameter(op.tensor, -range, range);
       const HostTensor& shift = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpScaleShift(plan(), &token, describe(op.tensor).get()));
-      check(fuseplanSetOpArgsScaleShift(args(), token, &blend.alpha, &blend.beta, scale.data(),
-                                        shift.data()));
+      check(fuseplanSetOpArgsScaleShift(args(), token, &blend.alpha, &blend.beta, at(scale),
+                                        at(shift)));
       return add_step({test::ScaleShift{&scale, &shift}}, blend);
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/placement.hpp"
 #include "driver/problem.hpp"
 #include "support/reference.hpp"
 #include "support/tolerance.hpp"
@@ -13,16 +14,20 @@ namespace fuseplan::driver {
 
 /// What besides its shapes a case is made with.
 struct CaseOptions {
-  std::uint64_t stream = 0;  ///< of the random data
-  bool blend = false;        ///< random alphas on every op and a beta on the last
-  int misalign = 0;          ///< elements that tensors lie off a cache line
+  std::uint64_t stream = 0;           ///< of the random data
+  bool blend = false;                 ///< random alphas on every op and a beta on the last
+  int misalign = 0;                   ///< elements that tensors lie off a cache line
+  fuseplanHandle_t device = nullptr;  ///< whose kernels get copies there; nullptr: the host's own
 };
 
 /// A problem with data: host tensors full of signed random values, a plan and its arguments, and
-/// the reference's view of the same. Runs on CPU handles, whose pointers are host pointers.
+/// the reference's view of the same. Runs on CPU handles, whose pointers are host pointers, or on
+/// the handle that the options name, with copies of the tensors on its device.
 class Case {
  public:
   explicit Case(ProblemSpec problem, const CaseOptions& options = {});
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
 
   const ProblemSpec& problem() const { return problem_; }
   fuseplanPlan_t plan() const { return plan_.get(); }
@@ -33,6 +38,10 @@ class Case {
   test::HostTensor& output() { return output_; }
   std::size_t parameter_count() const { return parameters_.size(); }
   test::HostTensor& parameter(std::size_t index) { return parameters_[index]; }
+  void set_parameter(std::size_t index, std::span<const double> values) {
+    parameters_[index].set_values(values);
+    placement_.upload(parameters_[index]);
+  }
 
   /// What the plan writes besides its output.
   std::size_t result_count() const { return results_.size(); }
@@ -44,10 +53,19 @@ class Case {
   void compile(fuseplanHandle_t handle);
   /// Running statistics start from the same values each time.
   void execute(fuseplanHandle_t handle);
-  /// Without that, for timing: nothing but the plan runs, and the results are no longer checkable.
-  void launch(fuseplanHandle_t handle);
+  /// The same without putting back what running statistics held; on a device it is only queued.
+  void launch(fuseplanHandle_t handle) { launch(handle, input_at(), output_at()); }
+  void launch(fuseplanHandle_t handle, const void* input, void* output) {
+    check(fuseplanExecutePlan(handle, plan(), input_desc(), input, output_desc(), output, args()));
+  }
   /// Puts back what the output held before the first execution; beta blending reads it.
-  void reset_output() { output_ = previous_; }
+  void reset_output();
+  /// Brings what executions have written to the host; comparing does it by itself.
+  void fetch();
+  /// Where kernels find these.
+  void* input_at() { return placement_.place(input_); }
+  void* output_at() { return placement_.place(output_); }
+  Placement& placement() { return placement_; }
 
   /// The result computed in double, made at the first call.
   const test::ReferenceResult& reference();
@@ -55,7 +73,7 @@ class Case {
   test::Comparison compare();
   /// The same for one image of the batch, without the cost of the others. Not for per-activation
   /// parameters or blending.
-  test::Comparison compare_image(std::int64_t image) const;
+  test::Comparison compare_image(std::int64_t image);
   /// The ops with their data, as the reference sees them.
   const std::vector<test::Step>& steps() const { return steps_; }
   /// What the activation in front of a batch normalisation's backward op read forward.
@@ -79,10 +97,16 @@ class Case {
   test::HostTensor& new_parameter(const TensorSpec& tensor, double low, double high);
   void add_step(test::Step step, const Blend& blend);
 
+  void* at(const test::HostTensor& tensor) {
+    return placement_.place(const_cast<test::HostTensor&>(tensor));  // all are members
+  }
+  void* result_at(std::size_t index) { return placement_.place(results_[index].tensor); }
+
   ProblemSpec problem_;
   test::Random random_;
   int misalign_;
   double scale_unit_;  ///< of the next scale_shift
+  Placement placement_;
   test::HostTensor input_, output_, previous_;
   /// What a plan writes besides its output.
   struct Result {

@@ -40,6 +40,7 @@ void add(test::Comparison& all, const test::Comparison& one) {
 }  // namespace
 
 test::Comparison Case::compare() {
+  fetch();
   test::Comparison all = test::compare(output_, reference());
   // Statistics behind a chain are those of what was stored, whose rounding is the library's choice.
   std::vector<test::ReferenceResult> statistics = reference().statistics;
@@ -74,7 +75,7 @@ void Case::append_statistics(const OpSpec& op, const Blend& blend) {
   stored_ = test::BatchNormTraining{&*statistics_form_, &*statistics_form_, kEpsilon};
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpStatistics(plan(), &token, describe(op.tensor).get()));
-  const auto result = [&](std::size_t i) { return results_[i].tensor.data(); };
+  const auto result = [&](std::size_t i) { return result_at(i); };
   check(fuseplanSetOpArgsStatistics(args(), token, &blend.alpha, &blend.beta, result(0), result(1),
                                     result(2), result(3), result(4), kAverageFactor, kEpsilon));
   add_step({test::Activation{test::Mode::PASTHRU}}, blend);
@@ -88,9 +89,9 @@ void Case::append_norm_training(const OpSpec& op, const Blend& blend) {
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpBatchNormForward(plan(), &token, op.norm_mode, op.running,
                                          describe(op.tensor).get()));
-  const auto result = [&](std::size_t i) { return results_[i].tensor.data(); };
-  check(fuseplanSetOpArgsBatchNormForward(args(), token, &blend.alpha, &blend.beta, scale.data(),
-                                          bias.data(), result(0), result(1), result(2), result(3),
+  const auto result = [&](std::size_t i) { return result_at(i); };
+  check(fuseplanSetOpArgsBatchNormForward(args(), token, &blend.alpha, &blend.beta, at(scale),
+                                          at(bias), result(0), result(1), result(2), result(3),
                                           kAverageFactor, kEpsilon));
   add_step({test::BatchNormTraining{&scale, &bias, kEpsilon}}, blend);
 }
@@ -103,7 +104,7 @@ void Case::append_activation_backward(const OpSpec& op, const Blend& blend) {
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpActivationBackward(plan(), &token, op.mode, describe(op.source).get()));
   check(fuseplanSetOpArgsActivBackward(args(), token, &blend.alpha, &blend.beta, nullptr,
-                                       recomputed ? nullptr : source->data(), p.alpha, p.beta,
+                                       recomputed ? nullptr : at(*source), p.alpha, p.beta,
                                        p.gamma));
   const test::Activation forward{static_cast<test::Mode>(op.mode), p.alpha, p.beta, p.gamma};
   add_step({test::ActivationBackward{forward, source}}, blend);
@@ -120,9 +121,9 @@ void Case::append_norm_backward(const OpSpec& op, const Blend& blend) {
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpBatchNormBackward(plan(), &token, op.norm_mode, describe(op.source).get(),
                                           describe(op.tensor).get()));
-  check(fuseplanSetOpArgsBatchNormBackward(args(), token, &blend.alpha, &blend.beta, source.data(),
-                                           scale.data(), bias.data(), results_[0].tensor.data(),
-                                           results_[1].tensor.data(), mean.data(), inverse.data()));
+  check(fuseplanSetOpArgsBatchNormBackward(args(), token, &blend.alpha, &blend.beta, at(source),
+                                           at(scale), at(bias), result_at(0), result_at(1),
+                                           at(mean), at(inverse)));
   const test::BatchNormBackward step{&source, &scale, &bias, &mean, &inverse};
   recompute_source(step);
   add_step({step}, blend);

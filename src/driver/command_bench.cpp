@@ -35,8 +35,11 @@ void add_bench(CLI::App& app) {
   command->add_option("--list", options->lists, "CSV lists, paths or names in problems/")
       ->required()
       ->delimiter(',');
-  command->add_option("--peer", options->peers, "onednn; unfused: fuseplan op by op")
-      ->check(CLI::IsMember({"onednn", "unfused"}))
+  command->add_option("--device", options->device, "cpu or cuda:N")->capture_default_str();
+  command
+      ->add_option("--peer", options->peers,
+                   "onednn on CPUs, cudnn on GPUs; unfused: fuseplan op by op")
+      ->check(CLI::IsMember({"onednn", "cudnn", "unfused"}))
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--layout", options->layouts, "nchw, nhwc or both")

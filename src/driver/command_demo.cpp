@@ -25,7 +25,7 @@ void demo(DemoFlags& flags) {
                        false);
   };
   {
-    const Handle handle = make_running_handle(flags.measure);
+    const Handle handle = make_handle(flags.measure);
     int threads = 0;
     check(fuseplanGetThreadCount(handle.get(), &threads));
     const std::string name = text_of([&](char* text, std::size_t* size) {

@@ -44,7 +44,7 @@ void run(const CLI::App& command, RunFlags& flags) {
 
 void measure_and_report(const std::vector<ProblemSpec>& problems, const MeasureOptions& options,
                         bool json) {
-  const Handle handle = make_running_handle(options);
+  const Handle handle = make_handle(options);
   std::vector<Measurement> measurements;
   {
     Progress progress(problems.size());

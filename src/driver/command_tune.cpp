@@ -211,7 +211,7 @@ void import_winners(fuseplanHandle_t handle, const TuneFlags& flags) {
 void run(TuneFlags& flags) {
   flags.measure.library_options += fmt::format(" --find_mode={} --tune_ms={}",
                                                flags.again ? "normal" : "hybrid", flags.budget_ms);
-  const Handle handle = make_running_handle(flags.measure);
+  const Handle handle = make_handle(flags.measure);
   if (!flags.import_path.empty()) return import_winners(handle.get(), flags);
   const auto problems = problems_of(flags);
   if (problems.empty()) throw CLI::RequiredError("a problem or --list");

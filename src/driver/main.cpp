@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version);
   for (auto* add : {add_run, add_bench, add_cbainfer, add_demo, add_explain, add_support,
-                    add_passes, add_cache, add_dump, add_tune})
+                    add_passes, add_cache, add_dump, add_tune, add_device})
     add(app);
   try {
     app.parse(argc, argv);

@@ -2,55 +2,28 @@
 #include "driver/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 #include <map>
-#include <stdexcept>
 #include <vector>
 
+#include "driver/bench/rounds.hpp"
 #include "driver/case.hpp"
+#include "driver/device/cuda.hpp"
+#include "driver/device/rotation.hpp"
 #include "driver/roof.hpp"
 #include "driver/unfused.hpp"
 
 namespace fuseplan::driver {
 namespace {
 
-double seconds_of(const std::function<void()>& work, int repeats) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; ++i) work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 // Alternates the works in batches of a few milliseconds until the time is used up; microseconds.
-std::vector<double> interleaved_us(const std::vector<std::function<void()>>& works,
-                                   const MeasureOptions& options) {
-  constexpr double kBatch = 4e-3;
-  std::vector<int> repeats;
-  for (const auto& work : works) {
-    work();  // warm caches and packed weights
-    const double once = std::max(1e-8, seconds_of(work, 1));
-    repeats.push_back(std::clamp(static_cast<int>(kBatch / once), 1, 100000));
-  }
-  std::vector<std::vector<double>> samples(works.size());
-  const auto start = std::chrono::steady_clock::now();
-  const auto spent = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  const int exact = options.iterations;
-  while (exact > 0 ? samples[0].size() < static_cast<std::size_t>(exact)
-                   : samples[0].size() < 5 || spent() < options.seconds)
-    for (std::size_t i = 0; i < works.size(); ++i) {
-      const int count = exact > 0 ? 1 : repeats[i];
-      samples[i].push_back(seconds_of(works[i], count) / count);
-    }
-  std::vector<double> result;
-  for (const auto& list : samples) result.push_back(median(list) * 1e6);
-  return result;
+std::vector<double> times_us(const std::vector<Work>& works, const Stopwatch& stopwatch,
+                             const MeasureOptions& options) {
+  RoundLimits limits{.seconds = options.seconds, .batch = 4e-3, .stopwatch = stopwatch};
+  if (options.iterations > 0)
+    limits = {.seconds = 0, .batch = 0, .rounds = options.iterations, .stopwatch = stopwatch};
+  std::vector<double> us = interleaved_medians(works, limits);
+  for (double& value : us) value *= 1e6;
+  return us;
 }
 
 double cached_peak(int threads) {
@@ -82,13 +55,48 @@ void verify(Case& fused, Unfused* unfused, fuseplanHandle_t handle, Measurement&
   if (!apart.ok()) m.mismatch += "unfused: " + apart.describe();
 }
 
-void add_rates(const ProblemSpec& problem, int threads, Measurement& m) {
+void add_rates(const ProblemSpec& problem, double peak_gflops, double copy_gbps, Measurement& m) {
   const double seconds = m.fused_us * 1e-6;
   m.gflops = problem.conv_flops() / seconds * 1e-9;
   m.gbps = problem.bytes() / seconds * 1e-9;
-  m.peak_gflops = cached_peak(threads);
-  m.copy_gbps = cached_copy(problem.bytes(), threads);
-  m.roof_fraction = std::max(m.gflops / m.peak_gflops, m.gbps / m.copy_gbps);
+  m.peak_gflops = peak_gflops;
+  m.copy_gbps = copy_gbps;
+  m.roof_fraction = std::max(peak_gflops > 0 ? m.gflops / peak_gflops : 0, m.gbps / m.copy_gbps);
+}
+
+void time_on_host(fuseplanHandle_t handle, Case& fused, Unfused* unfused,
+                  const MeasureOptions& options, Measurement& m) {
+  std::vector<Work> works{[&] { fused.launch(handle); }};
+  if (unfused != nullptr) works.emplace_back([&] { unfused->execute(handle); });
+  const std::vector<double> us = times_us(works, {}, options);
+  m.fused_us = us[0];
+  if (unfused != nullptr) m.unfused_us = us[1];
+  int threads = 1;
+  check(fuseplanGetThreadCount(handle, &threads));
+  add_rates(fused.problem(), cached_peak(threads), cached_copy(fused.problem().bytes(), threads),
+            m);
+}
+
+void time_on_device(fuseplanHandle_t handle, Case& fused, Unfused* unfused,
+                    const MeasureOptions& options, Measurement& m) {
+  const DeviceClock clock(handle);
+  Rotation rotation(handle, clock.facts(), fused.input_at(), fused.input().bytes(),
+                    fused.output().bytes());
+  std::vector<Work> works{[&] {
+    const Rotation::Turn turn = rotation.next();
+    fused.launch(handle, turn.input, turn.output);
+  }};
+  if (unfused != nullptr)
+    works.emplace_back([&] {
+      const Rotation::Turn turn = rotation.next();
+      unfused->launch(handle, turn.input, turn.output);
+    });
+  const std::vector<double> us = times_us(
+      works, [&](const Work& work, int repeats) { return clock.seconds(work, repeats); }, options);
+  m.fused_us = us[0];
+  if (unfused != nullptr) m.unfused_us = us[1];
+  static const double copy = device_copy_gbps(handle, clock);
+  add_rates(fused.problem(), clock.facts().nominal_gflops(fused.problem().input.type), copy, m);
 }
 
 }  // namespace
@@ -106,15 +114,6 @@ Handle make_handle(const MeasureOptions& options) {
   return handle;
 }
 
-Handle make_running_handle(const MeasureOptions& options) {
-  Handle handle = make_handle(options);
-  if (!options.device.starts_with("cpu"))
-    throw std::runtime_error("--device " + options.device +
-                             ": this command's tensors lie in host memory, which kernels on a CPU "
-                             "read; other devices can be asked with explain, support and cache");
-  return handle;
-}
-
 Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
                     const MeasureOptions& options) {
   Measurement m;
@@ -124,7 +123,8 @@ Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
   m.count = problem.count;
   m.device = text_of(
       [&](char* text, std::size_t* size) { return fuseplanGetDeviceName(handle, text, size); });
-  Case fused(problem);
+  const bool gpu = is_gpu(options.device);
+  Case fused(problem, {.device = gpu ? handle : nullptr});
   fused.compile(handle);
   if (options.constant_weights) fused.set_constant_weights();
   fuseplanPlanInfo_t info = {};
@@ -139,14 +139,7 @@ Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
   std::optional<Unfused> unfused;
   if (options.unfused) unfused.emplace(fused, handle);
   if (options.verify) verify(fused, unfused ? &*unfused : nullptr, handle, m);
-  std::vector<std::function<void()>> works{[&] { fused.launch(handle); }};
-  if (unfused) works.emplace_back([&] { unfused->execute(handle); });
-  const std::vector<double> us = interleaved_us(works, options);
-  m.fused_us = us[0];
-  if (unfused) m.unfused_us = us[1];
-  int threads = 1;
-  check(fuseplanGetThreadCount(handle, &threads));
-  add_rates(problem, threads, m);
+  (gpu ? time_on_device : time_on_host)(handle, fused, unfused ? &*unfused : nullptr, options, m);
   return m;
 }
 

@@ -28,7 +28,7 @@ struct Measurement {
   double fused_us = 0;
   std::optional<double> unfused_us;
   double gflops = 0, gbps = 0;
-  double peak_gflops = 0, copy_gbps = 0;  ///< the roofs, measured beside
+  double peak_gflops = 0, copy_gbps = 0;  ///< the roofs, measured beside; a GPU's peak is nominal
   double roof_fraction = 0;               ///< time at the roof over measured time
   std::optional<double> max_rel_error;
   std::optional<bool> verified, unfused_verified;
@@ -40,13 +40,12 @@ struct Measurement {
 };
 
 /// Compiles, verifies and times one problem on `handle`. Fused and unfused executions alternate in
-/// short batches; the medians are reported.
+/// short batches; the medians are reported. On a GPU its own clock is asked, and inputs and outputs
+/// are other ones each time, so that none is in its cache.
 Measurement measure(fuseplanHandle_t handle, const ProblemSpec& problem,
                     const MeasureOptions& options);
 
 /// A handle with the options' device, library options and thread count.
 Handle make_handle(const MeasureOptions& options);
-/// The same for running cases; throws for a device that does not read their host tensors.
-Handle make_running_handle(const MeasureOptions& options);
 
 }  // namespace fuseplan::driver

@@ -47,6 +47,8 @@ OpSpec chain_op(const std::string& text, const ProblemSpec& problem, bool channe
       op.tensor = packed(fuseplanFloat, activations, channels_last);
       return op;
     }
+  } else if (kind == "norm_training") {
+    op.kind = OpKind::norm_training;
   } else if (kind == "bias") {
     op.kind = OpKind::bias;
   } else if (kind == "scale_shift") {

@@ -14,7 +14,7 @@ bool reads_recomputed(const ProblemSpec& whole, const OpSpec& op) {
 }  // namespace
 
 Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
-    : input_(fused.input().data()), output_(fused.output().like()) {
+    : fused_(fused), output_(fused.output().like()), placement_(fused.placement().device()) {
   const ProblemSpec& whole = fused.problem();
   const bool channels_last = whole.input.strides == packed_strides(whole.input.lens, true);
   TensorSpec value = whole.input;
@@ -25,25 +25,33 @@ Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
     step.ops = {op};
     step.output = packed(whole.input.type, whole.output_lens(), channels_last);
     value = step.output;
-    steps_.push_back(std::make_unique<Case>(step));
+    steps_.push_back(std::make_unique<Case>(step, CaseOptions{.device = placement_.device()}));
     if (reads_recomputed(whole, op)) {
-      steps_.back()->parameter(0).set_values(fused.recomputed()->values());
+      steps_.back()->set_parameter(0, fused.recomputed()->values());
     } else {
       for (std::size_t i = 0; i < steps_.back()->parameter_count(); ++i, ++parameter)
-        steps_.back()->parameter(i).set_values(fused.parameter(parameter).values());
+        steps_.back()->set_parameter(i, fused.parameter(parameter).values());
     }
     steps_.back()->set_constant_weights();
     steps_.back()->compile(handle);
   }
 }
 
-void Unfused::execute(fuseplanHandle_t handle) {
-  const void* from = input_;
+void Unfused::launch(fuseplanHandle_t handle, const void* input, void* output) {
+  const void* from = input;
   for (const auto& step : steps_) {
-    check(fuseplanExecutePlan(handle, step->plan(), step->input_desc(), from, step->output_desc(),
-                              output_.data(), step->args()));
-    from = output_.data();
+    step->launch(handle, from, output);
+    from = output;
   }
+}
+
+void Unfused::execute(fuseplanHandle_t handle) {
+  launch(handle, fused_.input_at(), placement_.place(output_));
+}
+
+test::HostTensor& Unfused::output() {
+  placement_.download(output_);
+  return output_;
 }
 
 }  // namespace fuseplan::driver

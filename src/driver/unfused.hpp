@@ -14,12 +14,15 @@ class Unfused {
  public:
   Unfused(Case& fused, fuseplanHandle_t handle);
   void execute(fuseplanHandle_t handle);
-  test::HostTensor& output() { return output_; }
+  /// With other tensors, where the kernels run.
+  void launch(fuseplanHandle_t handle, const void* input, void* output);
+  test::HostTensor& output();
 
  private:
+  Case& fused_;
   std::vector<std::unique_ptr<Case>> steps_;
-  const void* input_;
   test::HostTensor output_;
+  Placement placement_;  ///< of the output
 };
 
 }  // namespace fuseplan::driver

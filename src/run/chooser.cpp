@@ -89,9 +89,6 @@ Choice find_fastest(const CompileContext& context, const Question& question,
                     const Solvers& accepted, const Parallel& parallel) {
   const FindMode mode = context.options.find_mode;
   if (mode == FindMode::fast) return choose(context, question, accepted);
-  require(context.backend->name() == "cpu", Status::UnsupportedOp,
-          "find_mode hybrid and normal time candidates on CPUs only; use --find_mode=fast on {}",
-          context.backend->device_name(context.device));
   if (auto choice = pinned(context, question, accepted)) return *std::move(choice);
   Choice otherwise = without_search(context, question, accepted);
   const auto candidates = first_to_last(otherwise.candidate, candidates_of(question, accepted));

@@ -38,8 +38,8 @@ class Field {
     const Candidate& candidate = candidates_[index];
     try {
       const Kernel kernel = candidate.solver->build(question_, candidate.config);
-      const Binary binary = context_.backend->compile(kernel, context_.traits);
-      entries_[index] = trial_.enter(context_.backend->load(kernel, binary, context_.device, {}));
+      entries_[index] = trial_.enter(
+          context_.backend->load(kernel, code_of(candidate, kernel), context_.device, {}));
       return true;
     } catch (const std::exception& error) {
       log(LogLevel::warning, "tune", "candidate={},error={}", to_text(candidate), error.what());
@@ -55,10 +55,23 @@ class Field {
     return us;
   }
 
+  /// Spent on compiling for a GPU, which takes longer than any race.
+  double compiling_us() const { return compiling_us_; }
+
  private:
+  // A GPU's kernels are worth keeping, whoever wins: the next search needs no compiler.
+  Binary code_of(const Candidate& candidate, const Kernel& kernel) {
+    if (kernel.gpu == nullptr) return context_.backend->compile(kernel, context_.traits);
+    const double start = now_us();
+    Binary code = fetch_code(context_, question_.problem, candidate, kernel).row.blob;
+    compiling_us_ += now_us() - start;
+    return code;
+  }
+
   const CompileContext& context_;
   const Question& question_;
   const std::vector<Candidate>& candidates_;
+  double compiling_us_ = 0;
   Trial trial_;
   std::vector<Trial::Entry> entries_;
 };
@@ -74,7 +87,7 @@ std::optional<TuningValue> search(const CompileContext& context, const Question&
     Field field(context, question, candidates, parallel);
     const Track track{[&](std::size_t index) { return field.prepare(index); },
                       [&](std::size_t index, int repeats) { return field.run(index, repeats); },
-                      now_us};
+                      [&] { return now_us() - field.compiling_us(); }};
     const auto result = race(candidates.size(), track, 1e3 * context.options.tune_ms);
     if (!result) return std::nullopt;
     const std::string winner = to_text(candidates[result->winner]);

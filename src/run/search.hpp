@@ -10,9 +10,9 @@
 namespace fuseplan {
 
 /// Times the candidates on tensors of the problem's sizes, for about as long as the tune_ms option
-/// allows; the first is the one to beat. Kernels that lose are not kept. Nothing if there is no
-/// room for the tensors or no candidate runs. One search at a time in a process: they would time
-/// each other.
+/// allows, not counting the compiling of GPU kernels; the first is the one to beat. CPU kernels
+/// that lose are not kept. Nothing if there is no room for the tensors or no candidate runs. One
+/// search at a time in a process: they would time each other.
 std::optional<TuningValue> search(const CompileContext& context, const Question& question,
                                   const std::vector<Candidate>& candidates,
                                   const Parallel& parallel);

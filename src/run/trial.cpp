@@ -84,9 +84,17 @@ Trial::Entry Trial::enter(std::shared_ptr<const Executable> executable) const {
 }
 
 double Trial::run(const Entry& entry, int repeats) const {
-  const Launch launch{input_,    output_,   entry.weights.data(),
-                      channels_, elements_, scalars_,
-                      results_,  parallel_, nullptr};
+  const bool raw = entry.weights.data() == nullptr;  // the kernel takes the plan's tensor
+  const Launch launch{input_,
+                      output_,
+                      raw ? weights_ : entry.weights.data(),
+                      channels_,
+                      elements_,
+                      scalars_,
+                      results_,
+                      parallel_,
+                      nullptr,
+                      raw && weights_ != nullptr};
   const FlushDenormals flush;
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; ++i) entry.executable->launch(launch);

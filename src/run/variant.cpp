@@ -40,13 +40,8 @@ void build_with(const CompileContext& context, const Choice& choice, Variant& va
   variant.choice = choice;
   const Candidate& candidate = choice.candidate;
   const Kernel kernel = candidate.solver->build(question, candidate.config);
-  const auto compile = [&] {
-    return Row{kernel.name, context.backend->compile(kernel, context.traits)};
-  };
-  Outcome outcome{};
-  Row row = get_or_build(*context.store, key_of(context, variant.problem, candidate, kernel),
-                         compile, outcome);
-  variant.from_cache = outcome != Outcome::built;
+  auto [row, from_cache] = fetch_code(context, variant.problem, candidate, kernel);
+  variant.from_cache = from_cache;
   if (variant.from_cache && context.options.verify_code) verify_code(context, kernel, row);
   variant.executable =
       context.backend->load(kernel, row.blob, context.device, context.options.jit_profile);
@@ -81,6 +76,21 @@ Rejection compile_failure(const Solver& solver, const std::exception& error) {
 }
 
 }  // namespace
+
+KernelCode fetch_code(const CompileContext& context, const Problem& problem,
+                      const Candidate& candidate, const Kernel& kernel) {
+  const CacheKey key = key_of(context, problem, candidate, kernel);
+  const auto compile = [&] {
+    return Row{kernel.name, context.backend->compile(kernel, context.traits)};
+  };
+  Outcome outcome{};
+  Row row = get_or_build(*context.store, key, compile, outcome);
+  if (outcome != Outcome::built && !context.backend->is_current(row.blob)) {
+    context.store->erase(key);
+    row = get_or_build(*context.store, key, compile, outcome);
+  }
+  return {std::move(row), outcome != Outcome::built};
+}
 
 std::string reasons_text(const std::vector<Rejection>& rejections) {
   std::string text;

@@ -42,6 +42,15 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
                                             const Parallel* timing,
                                             std::vector<Rejection>* failures = nullptr);
 
+/// A candidate's code from the store, or compiled now and kept there. Code of an older compiler
+/// than the one that is loaded is compiled again.
+struct KernelCode {
+  Row row;
+  bool from_cache;
+};
+KernelCode fetch_code(const CompileContext& context, const Problem& problem,
+                      const Candidate& candidate, const Kernel& kernel);
+
 /// Every rejection as one line each, for messages.
 std::string reasons_text(const std::vector<Rejection>& rejections);
 

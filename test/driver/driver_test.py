@@ -9,6 +9,7 @@ import unittest
 import xml.etree.ElementTree
 
 HAS_ONEDNN = sys.argv.pop() == "with-onednn"
+EMULATOR = sys.argv.pop()
 DRIVER = os.path.abspath(sys.argv.pop())
 CONV = ("f32:1x16x12x12:nchw;conv(f32:24x16x3x3,pad=1x1);bias(f32:1x24x1x1);"
         "norm(spatial,f32:1x24x1x1);activation(relu)")
@@ -97,6 +98,64 @@ class Driver(unittest.TestCase):
                     self.assertTrue(all(report["verified"] for report in reports))
                     if level == "portable":
                         self.assertEqual({r["solver"] for r in reports}, {"cpu_portable"})
+
+    def on_device(self, *arguments, **keywords):
+        """The same commands on a GPU, which the tests' emulator stands in for."""
+        return self.run_driver(*arguments, "--device", "cuda:0", FUSEPLAN_LIB_CUDA=EMULATOR,
+                               FUSEPLAN_LIB_NVRTC=EMULATOR, **keywords)
+
+    def test_device(self):
+        facts = json.loads(self.on_device("device"))
+        self.assertEqual((facts["device"], facts["arch"][:4]), ("Emulated device", "sm_9"))
+        self.assertGreater(facts["copy_gbps"], 0)
+        self.assertGreater(facts["launch_waited_us"], 0)
+        self.assertIn("gpu_conv", self.on_device("support"))
+        small = "f16:2x8x5x5:nhwc;conv(f16:8x8x1x1:nhwc);bias(f32:1x8x1x1);activation(relu)"
+        cold, warm = (json.loads(self.on_device("run", small, "--json", "-i", "1", *more))
+                      for more in ((), ("--no-unfused",)))
+        for report in (cold, warm):
+            self.assertTrue(report["verified"])
+            self.assertTrue(report["solver"].startswith("gpu_"))
+            self.assertGreater(report["fused_us"], 0)
+            self.assertGreater(report["copy_gbps"], 0)
+        self.assertGreater(cold["unfused_us"], 0)
+        self.assertEqual((cold["cache"], warm["cache"]), ("miss", "hit"))
+        tuned = json.loads(self.on_device("tune", small, "--json", "--budget", "1"))
+        self.assertEqual((tuned[0]["source"], tuned[0]["searched"]), ("tuned", True))
+
+    def test_device_bench(self):
+        self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--dtype", "f16",
+                       "--batch", "2", "--peer", "cudnn,unfused", "--time", "0.001", "--json",
+                       "bench.json", FUSEPLAN_LIB_CUDNN="/nowhere/libcudnn.so")
+        with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
+            run, = json.load(file)["runs"]
+        row, = run["rows"]
+        self.assertTrue(row["verified"])
+        self.assertGreater(row["us"], 0)
+        self.assertGreater(row["first_call_us"], 0)
+        absent, unfused = row["peers"]
+        self.assertIn("peer absent: /nowhere/libcudnn.so", absent["refusal"])
+        self.assertTrue(unfused["agrees"])
+        self.assertGreater(unfused["us"], 0)
+
+    def test_device_that_is_not_there(self):
+        for command in (("run", CONV), ("tune", CONV), ("device",), ("support",),
+                        ("bench", "--list", "smallest.csv")):
+            said = self.run_driver(*command, "--device", "cuda:0", status=1, output="stderr",
+                                   FUSEPLAN_LIB_CUDA="/nowhere/libcuda.so")
+            self.assertIn("the CUDA driver could not be loaded", said)
+            self.assertIn("/nowhere/libcuda.so: cannot open", said)
+
+    def test_gpu_check_without_a_gpu(self):
+        script = os.path.join(os.path.dirname(__file__), "../../scripts/gpu-check")
+        build = os.path.dirname(os.path.dirname(DRIVER))
+        result = subprocess.run(
+            [script, "--build", build, "--out", os.path.join(self.folder.name, "out")],
+            capture_output=True, text=True, timeout=60, check=False,
+            env={**self.environment, "FUSEPLAN_LIB_CUDA": "/nowhere/libcuda.so"})
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("no GPU to check", result.stderr)
+        self.assertIn("/nowhere/libcuda.so: cannot open", result.stderr)
 
     def test_miopen_command_lines(self):
         for mode in range(7):

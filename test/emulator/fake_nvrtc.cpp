@@ -37,6 +37,24 @@ struct WorkPlace {
   std::filesystem::path path;
 };
 
+/// "12.0 CL-1": version and build, which a test may choose for its process.
+std::string identity() {
+  const char* chosen = std::getenv("FUSEPLAN_FAKE_NVRTC");
+  return chosen == nullptr ? "12.0 CL-1" : chosen;
+}
+
+/// What comes of no source at all: PTX whose heading tells the build.
+int build_nothing(FakeProgram& program) {
+  const std::string id = identity(), build = id.substr(id.find(' ') + 1);
+  if (build == "none") {
+    program.log = "nvrtc: error: failed to open libnvrtc-builtins.so";
+    return kCompilation;
+  }
+  program.image = "//\n// Compiler Build ID: " + build + "\n//\n";
+  program.image.push_back('\0');
+  return kSuccess;
+}
+
 int build(FakeProgram& program) {
   const WorkPlace place;
   const std::string source = place.path / "kernel.cpp", library = place.path / "kernel.so",
@@ -81,7 +99,9 @@ int give_size(const std::string& text, std::size_t* size) {
 
 extern "C" {
 FUSEPLAN_EMULATOR_API int nvrtcVersion(int* major, int* minor) {
-  *major = 12, *minor = 0;
+  std::istringstream text(identity());
+  char dot;
+  text >> *major >> dot >> *minor;
   return kSuccess;
 }
 FUSEPLAN_EMULATOR_API int nvrtcGetNumSupportedArchs(int* count) {
@@ -105,6 +125,7 @@ FUSEPLAN_EMULATOR_API int nvrtcDestroyProgram(FakeProgram** program) {
 }
 FUSEPLAN_EMULATOR_API int nvrtcCompileProgram(FakeProgram* program, int count,
                                               const char* const* options) {
+  if (program->source.empty()) return build_nothing(*program);
   std::string text;
   for (int i = 0; i < count; ++i) text += fmt::format("{} ", options[i]);
   {

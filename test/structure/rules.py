@@ -30,7 +30,7 @@ PRIVATE_LIBRARIES = [
     (r"xxhash\.h", r"src/base/digest\.cpp"),
     (r"zstd\.h", r"src/cache/row\.cpp"),
     (r"oneapi/.*", r"src/driver/peer/onednn.*"),
-    (r"dlfcn\.h", r"src/backend/.*|test/.*"),
+    (r"dlfcn\.h", r"src/backend/.*|src/driver/device/library\.cpp|test/.*"),
     (r"(nlohmann|CLI)/.*", r"src/driver/.*|test/.*"),
     (r"gtest/.*", r"test/.*"),
     (r"fuseplan/.*", r"(src/(api|driver|miopen)|include|examples|test)/.*"),

@@ -14,7 +14,6 @@ namespace fuseplan::test {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kGuard = 256;  // bytes on either side: more than the widest vector store
 // Integer types have no NaN: to them it is two numbers that zeros around the data would not be.
 // The 16-bit word 0xffa5 is a NaN as f16 and as bf16, and two of them are one as f32; as bf16 and
 // f32 it signals, so that even a copy through arithmetic changes it.
@@ -90,7 +89,7 @@ void HostTensor::allocate() {
   storage_.resize(bytes_ + 2 * kGuard + 2 * kAlignment);
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + kGuard;
   start_ = kGuard + (kAlignment - address % kAlignment) % kAlignment +
-           static_cast<std::size_t>(misalign_) * size_of(type_) % kAlignment;
+           misaligned_bytes();
   for (std::size_t i = 0; i < storage_.size(); ++i) storage_[i] = kCanary[(i + start_) % 2];
 }
 
@@ -105,6 +104,10 @@ HostTensor::HostTensor(const HostTensor& other)
 }
 
 HostTensor& HostTensor::operator=(const HostTensor& other) { return *this = HostTensor(other); }
+
+std::size_t HostTensor::misaligned_bytes() const {
+  return static_cast<std::size_t>(misalign_) * size_of(type_) % kAlignment;
+}
 
 std::int64_t HostTensor::offset(const Dims& index) const {
   return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});

@@ -55,6 +55,15 @@ class HostTensor {
   void* data() { return storage_.data() + start_; }
   const void* data() const { return storage_.data() + start_; }
 
+  /// The data with the canaries next to it, of the same size at any time: what a copy elsewhere needs
+  /// for damage() to notice what is written beside the elements there.
+  static constexpr std::size_t kGuard = 256;  ///< bytes on either side of the data
+  std::span<unsigned char> guarded() {
+    return std::span(storage_).subspan(start_ - kGuard, bytes_ + 2 * kGuard);
+  }
+  /// Bytes that the data lies off a 64-byte boundary.
+  std::size_t misaligned_bytes() const;
+
   double get(const Dims& index) const { return get_at(offset(index)); }
   void set(const Dims& index, double value) { set_at(offset(index), value); }
   /// By offset in elements.

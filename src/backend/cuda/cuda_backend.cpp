@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/backend.hpp"
+#include "backend/cuda/compiler_note.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/nvrtc.hpp"
 #include "backend/cuda/tensor_maps.hpp"
@@ -109,13 +110,20 @@ class CudaBackend final : public Backend {
   }
   std::string device_name(int index) const override { return device(index).name(); }
   /// Without NVRTC's version: a kernel that any of them compiled is right, and a warm cache needs
-  /// none of them. The source, which holds the whole dialect, is in the key.
+  /// none of them. The source, which holds the whole dialect, is in the key; who compiled it is
+  /// noted behind the image.
   std::string toolchain_id() const override {
     return fmt::format("nvrtc;{}", fmt::join(compile_options(), " "));
   }
 
   Binary compile(const Kernel& kernel, const Traits& traits) const override {
-    return compile_source(kernel.gpu->source(), traits.arch).image;
+    Binary image = compile_source(kernel.gpu->source(), traits.arch).image;
+    append_compiler(image, *loaded_compiler());
+    return image;
+  }
+  bool is_current(const Binary& binary) const override {
+    const auto now = loaded_compiler();
+    return !now || !is_older(compiler_of(binary), *now);
   }
   std::shared_ptr<const Executable> load(const Kernel& kernel, const Binary& binary, int index,
                                          const JitListeners&) const override {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 
@@ -21,7 +22,7 @@ struct Nvrtc {
 #include "backend/cuda/nvrtc_functions.def"
 #undef FUSEPLAN_NVRTC
   std::string path, problem;
-  int major = 0, minor = 0;
+  CompilerId id;
   std::vector<int> archs_known;
 };
 
@@ -48,28 +49,13 @@ std::string load(Nvrtc& nvrtc) {
 #include "backend/cuda/nvrtc_functions.def"
 #undef FUSEPLAN_NVRTC
   int count = 0;
-  if (nvrtc.get_version(&nvrtc.major, &nvrtc.minor) != 0 || nvrtc.arch_count(&count) != 0)
+  if (nvrtc.get_version(&nvrtc.id.major, &nvrtc.id.minor) != 0 || nvrtc.arch_count(&count) != 0)
     return library.path + " does not say its version or architectures";
   nvrtc.archs_known.resize(static_cast<std::size_t>(count));
   if (count == 0 || nvrtc.archs(nvrtc.archs_known.data()) != 0)
     return library.path + " does not say its architectures";
   std::ranges::sort(nvrtc.archs_known);
   return {};
-}
-
-const Nvrtc& loaded() {
-  static const Nvrtc& once = []() -> const Nvrtc& {
-    auto& nvrtc = *new Nvrtc;
-    nvrtc.problem = load(nvrtc);
-    return nvrtc;
-  }();
-  return once;
-}
-
-const Nvrtc& nvrtc() {
-  require(loaded().problem.empty(), Status::NotInitialized,
-          "the kernel is not in the cache and there is no runtime compiler: {}", loaded().problem);
-  return loaded();
 }
 
 struct Target {
@@ -83,7 +69,7 @@ Target target_of(const Nvrtc& nvrtc, const std::string& arch) {
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const auto newer = std::ranges::upper_bound(nvrtc.archs_known, number);
   require(newer != nvrtc.archs_known.begin(), Status::UnsupportedOp,
-          "NVRTC {}.{} does not compile for {}; it knows {}", nvrtc.major, nvrtc.minor, arch,
+          "NVRTC {}.{} does not compile for {}; it knows {}", nvrtc.id.major, nvrtc.id.minor, arch,
           fmt::join(nvrtc.archs_known, ", "));
   const int best = *(newer - 1);
   // NVRTC 11 has no sm_90a; what needs it says so itself.
@@ -104,8 +90,8 @@ class Unit {
 
   void compile(const std::vector<const char*>& options) {
     const int result = nvrtc_.compile(program_, static_cast<int>(options.size()), options.data());
-    require(result == 0, Status::InternalError, "NVRTC {}.{} ({}) failed with {}: {}", nvrtc_.major,
-            nvrtc_.minor, nvrtc_.path, result, log());
+    require(result == 0, Status::InternalError, "NVRTC {}.{} ({}) failed with {}: {}",
+            nvrtc_.id.major, nvrtc_.id.minor, nvrtc_.path, result, log());
   }
   std::string log() const { return read<std::string>(nvrtc_.log_size, nvrtc_.log, "log"); }
   std::vector<std::byte> image(bool is_ptx) const {
@@ -132,11 +118,55 @@ class Unit {
   Program program_ = nullptr;
 };
 
+/// Compiles nothing at all: a library without the builtins of its version fails only when it is
+/// used, and its PTX tells the build that nvrtcVersion does not.
+std::string probe(Nvrtc& nvrtc) try {
+  Unit unit(nvrtc, "");
+  const std::string arch = fmt::format("--gpu-architecture=compute_{}", nvrtc.archs_known.front());
+  const char* const options[] = {arch.c_str()};
+  unit.compile({options, options + 1});
+  const std::vector<std::byte> image = unit.image(true);
+  const std::string_view ptx(reinterpret_cast<const char*>(image.data()), image.size());
+  constexpr std::string_view kBefore = "Compiler Build ID: ";
+  if (const std::size_t at = ptx.find(kBefore); at != ptx.npos) {
+    const std::string_view rest = ptx.substr(at + kBefore.size());
+    nvrtc.id.build = rest.substr(0, rest.find_first_of(std::string_view("\r\n\0", 3)));
+  }
+  return {};
+} catch (const Error& error) {
+  return error.what();
+}
+
+std::atomic<const Nvrtc*> loaded_now{nullptr};
+
+const Nvrtc& loaded() {
+  static const Nvrtc& once = []() -> const Nvrtc& {
+    auto& nvrtc = *new Nvrtc;
+    nvrtc.problem = load(nvrtc);
+    if (nvrtc.problem.empty()) nvrtc.problem = probe(nvrtc);
+    loaded_now = &nvrtc;
+    return nvrtc;
+  }();
+  return once;
+}
+
+const Nvrtc& nvrtc() {
+  require(loaded().problem.empty(), Status::NotInitialized,
+          "the kernel is not in the cache and there is no runtime compiler: {}", loaded().problem);
+  return loaded();
+}
+
 }  // namespace
+
+std::optional<CompilerId> loaded_compiler() {
+  const Nvrtc* const known = loaded_now;
+  if (known == nullptr || !known->problem.empty()) return std::nullopt;
+  return known->id;
+}
 
 std::string nvrtc_problem() { return loaded().problem; }
 std::vector<int> nvrtc_archs() { return nvrtc().archs_known; }
-std::string nvrtc_version() { return fmt::format("{}.{}", nvrtc().major, nvrtc().minor); }
+std::string nvrtc_version() { return fmt::format("{}.{}", nvrtc().id.major, nvrtc().id.minor); }
 
 std::span<const char* const> compile_options() {
   // Contraction is a decision of the expression passes; denormals are flushed as on the CPU.

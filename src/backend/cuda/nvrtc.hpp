@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "backend/cuda/compiler_note.hpp"
 
 namespace fuseplan::cuda {
 
@@ -20,6 +23,9 @@ std::string nvrtc_problem();
 std::vector<int> nvrtc_archs();
 /// "12.9": throws as compile_source().
 std::string nvrtc_version();
+
+/// The compiler, if this process has loaded it and it works; nothing else loads it.
+std::optional<CompilerId> loaded_compiler();
 
 /// Options that every kernel is compiled with, apart from the architecture.
 std::span<const char* const> compile_options();

@@ -16,7 +16,7 @@ struct BenchOptions {
   std::vector<std::int64_t> batches{0};  ///< 0: the list's own
   std::string training;                  ///< "forward" or "backward": of batchnorm and RELU
   std::string chain, activation;         ///< empty: what the list's kind usually has; "relu"
-  std::string library_options;
+  std::string library_options, device = "cpu";
   int threads = 1;
   double seconds = 1;  ///< spent timing a row
   bool raw_weights = false;

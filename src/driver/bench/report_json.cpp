@@ -51,6 +51,13 @@ Json row_json(const BenchRun& run, const BenchRow& row) {
                {"max_rel_error", row.max_relative_error},
                {"peers", peers}};
   if (row.published_speedup > 0) json["published_speedup"] = row.published_speedup;
+  if (row.first_call_us > 0) {
+    json["compile_us"] = row.compile_us;
+    json["cache"] = row.cache_hit ? "hit" : "miss";
+    json["first_call_us"] = row.first_call_us;
+  }
+  if (!row.failure.empty())
+    json = {{"name", row.name}, {"problem", row.problem}, {"failure", row.failure}};
   return json;
 }
 

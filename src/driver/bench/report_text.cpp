@@ -40,6 +40,7 @@ std::string peer_columns(const BenchRow& row, std::size_t peer) {
 }
 
 std::string row_text(const BenchRow& row) {
+  if (!row.failure.empty()) return fmt::format("{:<18.18} FAILED: {}\n", row.name, row.failure);
   std::string text;
   for (std::size_t peer = 0; peer < row.peers.size(); ++peer) {
     const std::string own =

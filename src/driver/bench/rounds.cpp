@@ -33,10 +33,11 @@ double median(std::vector<double> values) {
 std::vector<double> interleaved_medians(const std::vector<Work>& works, const RoundLimits& limits,
                                         const Work& between) {
   constexpr double kLong = 5e-3;  // brings its data into the caches by itself
+  const Stopwatch time = limits.stopwatch ? limits.stopwatch : seconds_of;
   std::vector<double> once;
   for (const Work& work : works) {
-    once.push_back(seconds_of(work, 1));
-    if (once.back() < kLong) once.back() = std::max(1e-9, seconds_of(work, 1));
+    once.push_back(time(work, 1));
+    if (once.back() < kLong) once.back() = std::max(1e-9, time(work, 1));
   }
   std::vector<std::vector<double>> samples(works.size());
   const auto start = Clock::now();
@@ -45,7 +46,7 @@ std::vector<double> interleaved_medians(const std::vector<Work>& works, const Ro
       const std::size_t i = (turn + static_cast<std::size_t>(round)) % works.size();
       const int repeats = std::clamp(static_cast<int>(limits.batch / once[i]), 1, 1000000);
       if (once[i] < kLong) works[i]();
-      samples[i].push_back(seconds_of(works[i], repeats) / repeats);
+      samples[i].push_back(time(works[i], repeats) / repeats);
     }
     if (between) between();
   }

@@ -9,10 +9,14 @@ namespace fuseplan::driver {
 /// Something to be timed.
 using Work = std::function<void()>;
 
+/// Seconds of so many executions in a row.
+using Stopwatch = std::function<double(const Work&, int repeats)>;
+
 struct RoundLimits {
-  double seconds = 1;   ///< for all works together
-  double batch = 3e-3;  ///< seconds a work runs at a stretch
-  int rounds = 5;       ///< at least
+  double seconds = 1;        ///< for all works together
+  double batch = 3e-3;       ///< seconds a work runs at a stretch
+  int rounds = 5;            ///< at least
+  Stopwatch stopwatch = {};  ///< empty: this process's clock
 };
 
 /// Median seconds of one execution of each work. The works take turns in short batches, each after

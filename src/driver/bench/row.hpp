@@ -33,7 +33,10 @@ struct BenchRow {
   std::int64_t count = 1;  ///< how often the layer stands in its network
   double published_speedup = 0;
   double us = 0, flops = 0, bytes = 0;
-  double peak_gflops = 0, copy_gbps = 0;
+  double peak_gflops = 0, copy_gbps = 0;     ///< of a GPU the nominal peak
+  double compile_us = 0, first_call_us = 0;  ///< on GPUs
+  bool cache_hit = false;                    ///< what compiling found there
+  std::string failure;                       ///< why there are no times; such a row is not right
   bool verified = false;
   double max_relative_error = 0;
   std::string mismatch;

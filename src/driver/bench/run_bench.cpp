@@ -7,6 +7,7 @@
 #include "driver/bench/measure_row.hpp"
 #include "driver/bench/options.hpp"
 #include "driver/bench/report.hpp"
+#include "driver/device/measure_device_row.hpp"
 #include "driver/measure.hpp"
 #include "driver/problem_list.hpp"
 #include "driver/report.hpp"
@@ -68,6 +69,41 @@ std::string chain_of(const ProblemSpec& problem) {
   return text;
 }
 
+/// What a bench on a GPU has besides its handle.
+class DeviceSide {
+ public:
+  DeviceSide(fuseplanHandle_t handle, const std::vector<std::string>& peers)
+      : handle_(handle), clock_(handle), copy_gbps_(device_copy_gbps(handle, clock_)) {
+    for (const std::string& name : peers) peers_.push_back(make_device_peer(name, handle));
+  }
+
+  std::vector<std::string> titles() const {
+    std::vector<std::string> titles;
+    for (const auto& peer : peers_) titles.push_back(peer->title());
+    return titles;
+  }
+  /// A problem that cannot be measured does not end the bench.
+  BenchRow row(const ProblemSpec& problem, double seconds) const {
+    try {
+      return measure_device_row({handle_, clock_, copy_gbps_, seconds}, problem, peers_);
+    } catch (const std::exception& error) {
+      BenchRow row;
+      row.name = problem.name;
+      row.problem = to_text(problem);
+      row.failure = error.what();
+      for (std::size_t i = 0; i < peers_.size(); ++i)
+        row.peers.emplace_back().refusal = "not asked";
+      return row;
+    }
+  }
+
+ private:
+  fuseplanHandle_t handle_;
+  DeviceClock clock_;
+  double copy_gbps_;
+  DevicePeers peers_;
+};
+
 /// One handle and its peers, for all runs.
 class Bench {
  public:
@@ -76,7 +112,12 @@ class Bench {
     measure.threads = options.threads;
     measure.library_options = options.library_options;
     if (options.creation) measure.library_options += " --cache=off";
-    handle_ = make_running_handle(measure);
+    measure.device = options.device;
+    handle_ = make_handle(measure);
+    if (is_gpu(options.device)) {
+      device_.emplace(handle_.get(), options.peers);
+      return;
+    }
     for (const std::string& name : options.peers) peers_.push_back(make_peer(name, handle_.get()));
   }
 
@@ -91,12 +132,17 @@ class Bench {
       return fuseplanGetDeviceName(handle_.get(), text, size);
     });
     for (const auto& peer : peers_) run.peers.push_back(peer->title());
+    if (device_) run.peers = device_->titles();
     const std::vector<ProblemSpec> problems = problems_of(options_, run);
     run.chain = chain_of(problems.front());
     run.batch = problems.front().input.lens[0];
     Progress progress(problems.size());
     for (const ProblemSpec& problem : problems) {
       progress.step(problem.name);
+      if (device_) {
+        run.rows.push_back(device_->row(problem, options_.seconds));
+        continue;
+      }
       const auto measure = options_.creation ? measure_creation : measure_row;
       run.rows.push_back(measure(handle_.get(), problem, peers_,
                                  {options_.threads, options_.raw_weights, options_.seconds}));
@@ -108,6 +154,7 @@ class Bench {
   const BenchOptions& options_;
   Handle handle_;
   Peers peers_;
+  std::optional<DeviceSide> device_;
 };
 
 }  // namespace

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $emulated, $emulator.
+
+failed=0 last='' steps='' time_for_all=$((SECONDS + 580))
+
+# step <name> <seconds> <command>...: output to <name>.log; says how it went and goes on. Nothing is
+# begun, and nothing goes on, when the time for all of them is up.
+step() {
+  local name=$1 limit=$2 start=$SECONDS status=0
+  shift 2
+  [ $((start + limit)) -le "$time_for_all" ] || limit=$((time_for_all - start))
+  if [ "$limit" -le 0 ]; then
+    last='no time left' failed=1
+    note "$name" "$last" 0
+    return
+  fi
+  timeout --kill-after=10 "$limit" "$@" > "$out/$name.log" 2>&1 < /dev/null || status=$?
+  case $status in
+    0) last=ok ;;
+    124 | 137) last="over its $limit s" ;;
+    *) last="failed with $status" ;;
+  esac
+  [ "$last" = ok ] || failed=1
+  note "$name" "$last" $((SECONDS - start))
+}
+
+# note <name> <how it went> <seconds>
+note() {
+  printf '%-28s %-18s %4s s\n' "$1" "$2" "$3" >&2
+  steps+="${steps:+,}
+  {\"step\": \"$1\", \"result\": \"$2\", \"seconds\": $3}"
+}
+
+# A step whose tool this machine lacks: said loudly, and no failure.
+absent() { note "$1" "ABSENT: $2" 0; }
+
+# The JSON that a step's program printed, between whatever else it said.
+keep_json() { sed -n '/^[[{]$/,/^[]}]$/p' "$out/$1.log" > "$out/$1.json"; }
+
+# Suites that ask the emulator what happened mean nothing on a GPU.
+on_any_device='*Device*-*Mutants*:*Emulat*:DeviceBackend.*:DeviceLibraries.*:DeviceTuning.*:*OneBinary*'
+
+# kernels_in <name> <seconds> <gtest filter>: the tests' programs, with a record of every result.
+kernels_in() {
+  export FUSEPLAN_DEVICE_RECORD=$out/$1.records
+  step "$1" "$2" "$bin/emulator_tests" --gtest_brief=1 --gtest_filter="$3"
+  unset FUSEPLAN_DEVICE_RECORD
+}
+
+check_kernels() {
+  local filter=$on_any_device
+  [ "$emulated" = 0 ] || filter='*DeviceSamples*_0*-*Mutants*'
+  kernels_in kernels 120 "$filter"
+  if ! command -v c++ > /dev/null; then
+    absent emulated_kernels "no c++, with which the emulator compiles kernels"
+    return
+  fi
+  (
+    unset FUSEPLAN_TEST_DEVICE
+    export FUSEPLAN_LIB_CUDA=$emulator FUSEPLAN_LIB_NVRTC=$emulator
+    kernels_in emulated_kernels 150 '*DeviceSamples*_0*-*Mutants*'
+    printf '%s\n' "$steps" > "$out/emulated.steps"
+    exit $failed
+  ) || failed=1
+  steps=$(cat "$out/emulated.steps")
+  # shellcheck disable=SC2016
+  step emulated_results 10 bash -c 'compare_records "$@"' _ "$out/emulated_kernels.records" "$out/kernels.records"
+}
+
+# compare_records <expected> <found>: every problem of the first must be in the second. Results need
+# not agree to the bit where functions such as exp are another library's; the reference judges those.
+compare_records() {
+  awk -F'|' '
+    { key = $1 "|" $2 "|" $3 "|" $4 }
+    NR == FNR { expected[key] = $5; next }
+    { found[key] = $5 }
+    END {
+      for (key in expected) {
+        all++
+        if (!(key in found)) { missing++; print "missing: " key }
+        else if (found[key] == expected[key]) equal++
+        else print "other bits: " key
+      }
+      printf "%d of %d results agree to the bit, %d are missing\n", equal, all, missing
+      exit missing > 0 || all == 0
+    }' "$1" "$2"
+}
+export -f compare_records
+
+check_examples() {
+  local name
+  for name in fuse_conv_bias_activation residual_block swap_arguments; do
+    step "example_$name" 60 "$bin/$name" --device "$device"
+  done
+}
+
+check_sanitizers() {
+  local tool sanitizer=''
+  for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
+    [ -n "$sanitizer" ] || sanitizer=$(command -v "$tool") || true
+  done
+  for tool in memcheck racecheck synccheck; do
+    if [ "$emulated" = 1 ] || [ -z "$sanitizer" ]; then
+      absent "$tool" "no compute-sanitizer"
+    else
+      step "$tool" 60 "$sanitizer" --tool "$tool" --error-exitcode 9 \
+        "$bin/emulator_tests" --gtest_brief=1 --gtest_filter='*DeviceSamples*_0*-*Mutants*'
+    fi
+  done
+}
+
+# Building a plan and executing it for the first time, each in a process of its own: without a cache,
+# filling it, and from it.
+measure_latency() {
+  local problem='f16:1x64x56x56:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1);bias(f32:1x64x1x1);norm(spatial,f32:1x64x1x1);activation(relu)'
+  local way
+  [ "$emulated" = 0 ] || problem=${problem//64/8} problem=${problem//56/6}
+  rm -rf "$FUSEPLAN_CACHE_DIR"
+  for way in cold warm; do
+    step "latency_$way" 60 "$bin/fuseplan-driver" run --device "$device" --json --no-unfused -i 1 "$problem"
+    keep_json "latency_$way"
+  done
+}
+
+# bench <name> <seconds> <argument>...
+bench() {
+  local name=bench_$1 limit=$2
+  shift 2
+  step "$name" "$limit" "$bin/fuseplan-driver" bench --device "$device" --peer cudnn,unfused \
+    --json "$out/$name.json" "$@"
+  grep -m 1 'PEER ABSENT' "$out/$name.log" >&2 || true
+}
+
+measure_lists() {
+  local list type batch
+  if [ "$emulated" = 1 ]; then
+    bench convolutions 60 --list smallest.csv --rows 1x1 --dtype f16 --time 0.01
+    return
+  fi
+  for batch in 256 64; do
+    for type in f16 f32 bf16; do
+      for list in resnet50 vgg16 miopen-docs-cba; do
+        bench "${list}_${type}_$batch" 30 --list "$list.csv" --dtype "$type" --batch "$batch" --time 0.1
+      done
+      bench "norm_${type}_$batch" 20 --list miopen-docs-na.csv --dtype "$type" --batch "$batch" --time 0.1
+      bench "training_${type}_$batch" 20 --list miopen-docs-na.csv --dtype "$type" --batch "$batch" \
+        --time 0.1 --chain 'norm_training;activation(relu)'
+    done
+  done
+  bench resnet50_nchw_f16_256 30 --list resnet50.csv --dtype f16 --batch 256 --layout nchw --time 0.1
+}
+
+# json_of <name>: a step's JSON, or null.
+json_of() { if [ -s "$out/$1.json" ]; then cat "$out/$1.json"; else echo null; fi; }
+
+write_report() {
+  local file name comma='' report=$out/gpu-check.report
+  {
+    printf '{"date": "%s", "revision": "%s", "emulated": %s, "host": "%s",\n' "$(date -u +%FT%TZ)" \
+      "$(git rev-parse --short HEAD 2> /dev/null)" "$([ "$emulated" = 1 ] && echo true || echo false)" "$(uname -rm)"
+    printf '"nvidia_smi": "%s",\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/null | head -n 1)"
+    printf '"steps": [%s],\n"device": ' "$steps"
+    json_of device
+    printf ',\n"latency_cold": ' && json_of latency_cold
+    printf ',\n"latency_warm": ' && json_of latency_warm
+    printf ',\n"bench": {'
+    for file in "$out"/bench_*.json; do
+      [ -s "$file" ] || continue
+      name=$(basename "$file" .json)
+      printf '%s\n"%s": ' "$comma" "${name#bench_}" && cat "$file"
+      comma=,
+    done
+    printf '}}\n'
+  } > "$report"
+  mv "$report" "$out/gpu-check.json"
+  printf '\nreport: %s\n' "$out/gpu-check.json" >&2
+}

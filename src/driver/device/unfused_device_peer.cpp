@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "driver/device/device_peer.hpp"
+
+namespace fuseplan::driver {
+namespace {
+
+// Each op a plan of its own, with the fused problem's parameters: the first writes the output, the
+// others work on it in place.
+std::vector<std::shared_ptr<BatchedCase>> split(fuseplanHandle_t handle, BatchedCase& fused) {
+  const ProblemSpec& whole = fused.problem();
+  const bool last = whole.input.strides == packed_strides(whole.input.lens, true);
+  std::vector<std::shared_ptr<BatchedCase>> steps;
+  TensorSpec value = whole.input;
+  std::size_t parameter = 0;
+  for (const OpSpec& op : whole.ops) {
+    ProblemSpec step;
+    step.input = value;
+    step.ops = {op};
+    step.output = packed(whole.input.type, whole.output_lens(), last);
+    value = step.output;
+    steps.push_back(std::make_shared<BatchedCase>(handle, step));
+    Case& one = steps.back()->one();
+    for (std::size_t i = 0; i < one.parameter_count(); ++i, ++parameter)
+      one.set_parameter(i, fused.one().parameter(parameter).values());
+  }
+  return steps;
+}
+
+class UnfusedDevicePeer : public DevicePeer {
+ public:
+  explicit UnfusedDevicePeer(fuseplanHandle_t handle) : handle_(handle) {}
+  std::string title() const override { return "fuseplan unfused"; }
+  std::vector<DeviceWay> ways(BatchedCase& problem, const void*, void*) override {
+    const auto steps = split(handle_, problem);
+    return {{"op by op", WayRole::contender, "fuseplan", [steps](const void* input, void* output) {
+               const void* from = input;
+               for (const auto& step : steps) {
+                 step->launch(from, output);
+                 from = output;
+               }
+             }}};
+  }
+
+ private:
+  fuseplanHandle_t handle_;
+};
+
+}  // namespace
+
+std::unique_ptr<DevicePeer> make_unfused_device_peer(fuseplanHandle_t handle) {
+  return std::make_unique<UnfusedDevicePeer>(handle);
+}
+
+}  // namespace fuseplan::driver
