@@ -11,7 +11,7 @@
 
 namespace fuseplan {
 
-// Conditions that several CPU solvers state.
+// Conditions that several CPU solvers state, and what their configurations have in common.
 
 inline void need_vector_isa(const Question& question, Verdict& verdict) {
   verdict.need(question.traits.isa != cpu::Isa::portable, RejectCode::Device, "instruction set",
