@@ -37,7 +37,7 @@ class CpuNorm final : public Solver {
         "f32:2x3x150x149:nchw;norm_training(spatial,f32:1x3x1x1);add(f32:2x3x150x149:nchw);"
         "activation(relu)",
         "f32:3x30x80x81:nhwc;norm_training(spatial,f32:1x30x1x1,running)",
-        "f32:8x1090x10x10:nhwc;norm_training(spatial,f32:1x1090x1x1)",
+        "f32:3x1090x7x7:nhwc;norm_training(spatial,f32:1x1090x1x1)",
         "f16:3x5x7x9:nchw;norm_training(spatial,f32:1x5x1x1);activation(elu)",
         "bf16:5x33x4x3:nhwc;norm_training(spatial,f32:1x33x1x1);bias(f32:1x33x1x1);activation("
         "logistic)",

@@ -67,6 +67,7 @@ class CpuStatistics final : public Solver {
         "add(f32:2x24x15x15);activation(relu);statistics(f32:1x24x1x1)",
         "f32:2x6x4x5x7:ncdhw;conv(f32:9x6x3x3x3,pad=1x1x1);statistics(f32:1x9x1x1x1)",
         "f32:6x21x17x9:nchw;activation(tanh);statistics(f32:1x21x1x1)",
+        "f32:2x3x210x210:nchw;activation(relu);statistics(f32:1x3x1x1)",
     };
   }
 };

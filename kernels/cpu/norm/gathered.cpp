@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/norm/gathered.hpp"
 
+#include <bit>
 #include <cmath>
 
 namespace fuseplan::cpu {
@@ -88,11 +89,14 @@ std::int64_t block_samples(const CellWalk& cells) {
 }
 
 /// Rows of a call: few enough that the sums of some lanes over all of them meet the lines that the
-/// lanes before brought in, and that rows are read about in memory order.
-std::int64_t call_rows(const CellWalk& cells, Range range) {
-  constexpr std::int64_t kCallBytes = 64 << 10, kFewest = 8;
-  const std::int64_t row = cells.unit_bytes(range.last - range.first);
-  return std::clamp(kCallBytes / std::max<std::int64_t>(row, 1), kFewest, kBlockRows);
+/// lanes before brought in, and that rows are read about in memory order. The same for any range of
+/// cells, as pivots and blocks follow from it; a part of a block.
+std::int64_t call_rows(const CellWalk& cells) {
+  constexpr std::int64_t kCallBytes = 64 << 10, kFewest = 8, kCells = 1024;
+  const std::int64_t row = cells.unit_bytes(std::min(cells.cells, kCells));
+  const std::int64_t rows = kCallBytes / std::max<std::int64_t>(row, 1);
+  return std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rows))),
+                    kFewest, kBlockRows);
 }
 
 /// A pivot that is not finite would hide which value of the formula is not.
@@ -202,15 +206,14 @@ void gather_sums(const CellWalk& cells, const WalkPlace& place, const SumsKernel
   Scratch scratch;
   BlockSums block(cells, place, kernel, range, scratch);
   std::int64_t in_block = 0;
-  each_block(cells, range, units, call_rows(cells, range),
-             [&](const WalkBlock& at, std::int64_t samples) {
-               block.add(at, nullptr);
-               to.count += samples;
-               in_block += samples;
-               if (in_block < block_samples(cells)) return;
-               block.move_to(to);
-               in_block = 0;
-             });
+  each_block(cells, range, units, call_rows(cells), [&](const WalkBlock& at, std::int64_t samples) {
+    block.add(at, nullptr);
+    to.count += samples;
+    in_block += samples;
+    if (in_block < block_samples(cells)) return;
+    block.move_to(to);
+    in_block = 0;
+  });
   block.move_to(to);
 }
 
@@ -232,7 +235,7 @@ void gather_moments(const CellWalk& cells, const WalkPlace& place, const SumsKer
                     Range range, Range units, Gathered& to) {
   Scratch scratch;
   MomentsGatherer gatherer(cells, place, kernel, range, to, scratch);
-  each_block(cells, range, units, call_rows(cells, range),
+  each_block(cells, range, units, call_rows(cells),
              [&](const WalkBlock& at, std::int64_t samples) { gatherer.take(at, samples); });
   gatherer.finish();
 }
