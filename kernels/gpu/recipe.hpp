@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,12 @@ class Program {
   virtual ~Program() = default;
   /// The call's arguments lie in `scratch`. All pointers in `arguments` are device pointers.
   virtual Call call(const cpu::Arguments& arguments, Scratch& scratch) const = 0;
+  /// All launches of one execution, in their order; by default the one of call(). What one leaves
+  /// for the next lies in memory that the execution writes anyway: programs own none, so that two
+  /// executions share nothing, on whatever streams they or their graphs run.
+  virtual std::span<const Call> calls(const cpu::Arguments& arguments, Scratch& scratch) const {
+    return {new (scratch.take_array<Call>(1)) Call(call(arguments, scratch)), 1};
+  }
 };
 
 /// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width
