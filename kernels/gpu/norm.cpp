@@ -213,10 +213,11 @@ class NormRecipe final : public Recipe {
         "fp_divisor group_len[FP_GROUP_AXES], member_len[FP_MEMBER_AXES], slabs;\n"
         "unsigned groups, members, chunk, chunks, all_groups;\n"
         "float count, freedom, epsilon, factor;\n";
-    return assemble_source(
-        chain_macros(problem_, chain_) + macros(),
-        training_declarations(chain_, kFields) + std::string(dialect_file("fp_groups.h")),
-        "norm.cu");
+    return assemble_source(chain_macros(problem_, chain_) + macros(),
+                           training_declarations(chain_, kFields) +
+                               std::string(dialect_file("fp_lanes.h")) +
+                               std::string(dialect_file("fp_groups.h")),
+                           "norm.cu");
   }
   std::vector<std::string> entries() const override {
     std::vector<std::string> names{"fp_norm", "fp_norm_part", "fp_norm_apply", "fp_norm_join"};

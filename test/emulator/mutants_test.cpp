@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The tests' own test: mistakes put into the kernels' sources must be noticed, by a wrong result or
 // by the emulator's word.
-#include <fmt/format.h>
+#include <gtest/gtest.h>
 
-#include "emulated.hpp"
+#include "mutants.hpp"
 
 namespace fuseplan::test {
 namespace {
-
-struct Mutant {
-  const char *name, *from, *to;
-  const char* problem;
-  const char* word;  ///< of the emulator's message; nullptr: the result is wrong
-};
 
 // Odd lengths everywhere, so that every tail predicate has work to do.
 const char* const kConv =
@@ -74,33 +68,9 @@ const Mutant kMutants[] = {
      nullptr},
 };
 
-std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
-  return stream << mutant.name;
-}
-
 class Mutants : public testing::TestWithParam<Mutant> {};
 
-TEST_P(Mutants, AreNoticed) {
-  const Mutant& mutant = GetParam();
-  emulator::reset();
-  emulator::mutate(mutant.from, mutant.to);
-  // No cache: its keys know the source that the library gave, not the changed one.
-  const Handle handle = emulated_handle("--cache=off");
-  EmulatedCase c(driver::parse_problem(mutant.problem));
-  c.compile(handle.get());
-  const fuseplanStatus_t status =
-      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
-                          c.output().data(), c.args());
-  emulator::reset();
-  const std::string said = status == fuseplanStatusSuccess ? "" : fuseplanGetLastErrorMessage();
-  const bool wrong = !c.compare().ok();
-  EXPECT_TRUE(wrong || !said.empty()) << "survived";
-  if (mutant.word == nullptr) {
-    EXPECT_EQ(said, "") << "expected a wrong result";
-  } else {
-    EXPECT_NE(said.find(mutant.word), std::string::npos) << said;
-  }
-}
+TEST_P(Mutants, AreNoticed) { expect_noticed(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::ValuesIn(kMutants),
                          [](const testing::TestParamInfo<Mutant>& info) {

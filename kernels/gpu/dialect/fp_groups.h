@@ -64,16 +64,6 @@ struct fp_item {
   long long out;
 };
 
-template <int type, int t, int V>
-FP_FN void fp_load_lanes(const void* base, long long offset, float* values) {
-  if constexpr (V > 1 && (FP_LANES >> t & 1) != 0) {
-    fp_load_wide<type, V>(base, offset, values);
-  } else {
-    const float value = fp_load<type>(base, offset);
-    FP_UNROLL
-    for (int v = 0; v < V; ++v) values[v] = value;
-  }
-}
 // What the launch computes itself is no tensor of the caller's.
 template <int V, int e>
 FP_FN void fp_load_elements(const fp_args& a, const long long* at, float (*to)[V]) {

@@ -229,11 +229,7 @@ FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item, const fp_pair* pai
                                              : item.elements[e][v];
     item.x[v] = fp_chain(a, item.x[v], item.before[v], channels[g], elements);
   }
-  if constexpr (V > 1) {
-    fp_store_wide<FP_OUTPUT, V>(a.output, item.out, item.x);
-  } else {
-    fp_store<FP_OUTPUT>(a.output, item.out, item.x[0]);
-  }
+  fp_store_lanes<FP_OUTPUT, V>(a.output, item.out, item.x);
 }
 
 template <int V, int L>
