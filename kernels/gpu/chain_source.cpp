@@ -16,7 +16,16 @@ std::int64_t channel_stride(const Tensor& tensor) {
   return tensor.lens[axis] == 1 ? 0 : tensor.strides[axis];
 }
 
-std::string leaf_text(const Node& node) {
+/// How one chain's functions and uniform values are called in the source.
+struct Names {
+  const char *channels, *chain, *uniforms;
+  bool computes = false;  ///< some of the operands are the kernel's own
+};
+constexpr Names kNames{"fp_channels", "fp_chain", "uniforms"};
+constexpr Names kSecondPass{"fp_channels", "fp_chain", "uniforms", true};
+constexpr Names kSums{"fp_sums_channels", "fp_sums", "sums_uniforms"};
+
+std::string leaf_text(const Node& node, const Names& names) {
   switch (node.leaf) {
     case Leaf::input:
       return "x";
@@ -27,23 +36,36 @@ std::string leaf_text(const Node& node) {
     case Leaf::element:
       return fmt::format("e[{}]", node.index);
     default:
-      return fmt::format("a.uniforms[{}]", node.index);
+      return fmt::format("a.{}[{}]", names.uniforms, node.index);
   }
 }
 
-std::string channels_function(const SplitChain& chain) {
-  std::string text =
-      "FP_FN void fp_channels(const fp_args& a, long long k, float* to) {\n"
-      "(void)a, (void)k, (void)to;\n";
+/// What the kernel calls an operand that it computes itself; nullptr for the caller's.
+const char* computed_name(Role role) {
+  if (role == Role::batch_mean || role == Role::gradient_mean) return "first";
+  if (role == Role::batch_inv_deviation || role == Role::gradient_projection) return "second";
+  return nullptr;
+}
+
+std::string channels_function(const SplitChain& chain, const Names& names) {
+  std::string text = fmt::format(
+      "FP_FN void {}(const fp_args& a, long long k, {}float* to) {{\n"
+      "(void)a, (void)k, {}(void)to;\n",
+      names.channels, names.computes ? "float first, float second, " : "",
+      names.computes ? "(void)first, (void)second, " : "");
   for (std::size_t i = 0; i < chain.channels_in.size(); ++i) {
     const Tensor& tensor = chain.channels_in[i].tensor;
+    if (const char* name = computed_name(chain.channels_in[i].role)) {
+      if (names.computes) text += fmt::format("const float p{} = {};\n", i, name);
+      continue;
+    }
     text += fmt::format("const float p{} = fp_load<{}>(a.channels[{}], k * {}ll);\n", i,
                         static_cast<int>(tensor.dtype), i, channel_stride(tensor));
   }
   text += gpu_source(
       chain.channels,
-      [](const Node& node) {
-        return node.leaf == Leaf::channel ? fmt::format("p{}", node.index) : leaf_text(node);
+      [&](const Node& node) {
+        return node.leaf == Leaf::channel ? fmt::format("p{}", node.index) : leaf_text(node, names);
       },
       [](std::size_t root, const std::string& name) {
         return fmt::format("to[{}] = {};\n", root, name);
@@ -55,10 +77,23 @@ std::string chain_function(const SplitChain& chain) {
   return "FP_FN float fp_chain(const fp_args& a, float x, float before, const float* c,\n"
          "                     const float* e) {\n"
          "(void)a, (void)x, (void)before, (void)c, (void)e;\n" +
-         gpu_source(chain.body, leaf_text,
-                    [](std::size_t, const std::string& name) {
-                      return fmt::format("return {};\n", name);
-                    }) +
+         gpu_source(
+             chain.body, [](const Node& node) { return leaf_text(node, kNames); },
+             [](std::size_t, const std::string& name) {
+               return fmt::format("return {};\n", name);
+             }) +
+         "}\n";
+}
+
+/// Both roots of a backward pass's sums.
+std::string sums_function(const SplitChain& sums) {
+  return "FP_FN void fp_sums(const fp_args& a, float x, const float* c, const float* e,\n"
+         "                   float* to) {\n(void)a, (void)x, (void)c, (void)e;\n" +
+         gpu_source(
+             sums.body, [](const Node& node) { return leaf_text(node, kSums); },
+             [](std::size_t root, const std::string& name) {
+               return fmt::format("to[{}] = {};\n", root, name);
+             }) +
          "}\n";
 }
 
@@ -81,17 +116,36 @@ std::string chain_macros(const Problem& problem, const SplitChain& chain) {
       chain.channels.roots.size(), chain.elements.size(), chain.reads_previous());
 }
 
-std::string chain_declarations(const SplitChain& chain, std::string_view fields) {
+namespace {
+
+std::string argument_struct(const SplitChain& chain, std::string_view fields) {
   std::string types;
   for (const Operand& element : chain.elements)
     types += fmt::format("{}, ", static_cast<int>(element.tensor.dtype));
   return fmt::format(
-             "struct fp_args {{\nconst void* input;\nvoid* output;\nconst void* weights;\n"
-             "const void* channels[{}];\nconst void* elements[{}];\n{}float uniforms[{}];\n}};\n"
-             "constexpr int fp_element_types[] = {{{}0}};\n",
-             at_least_one(chain.channels_in.size()), at_least_one(chain.elements.size()), fields,
-             at_least_one(chain.uniforms.roots.size()), types) +
-         channels_function(chain) + chain_function(chain);
+      "struct fp_args {{\nconst void* input;\nvoid* output;\nconst void* weights;\n"
+      "const void* channels[{}];\nconst void* elements[{}];\n{}float uniforms[{}];\n}};\n"
+      "constexpr int fp_element_types[] = {{{}0}};\n",
+      at_least_one(chain.channels_in.size()), at_least_one(chain.elements.size()), fields,
+      at_least_one(chain.uniforms.roots.size()), types);
+}
+
+}  // namespace
+
+std::string chain_declarations(const SplitChain& chain, std::string_view fields) {
+  return argument_struct(chain, fields) + channels_function(chain, kNames) + chain_function(chain);
+}
+
+std::string training_declarations(const SplitChain& chain, std::string_view fields) {
+  std::string all_fields(fields), sums;
+  if (!chain.sums.empty()) {
+    const SplitChain& first = chain.sums.front();
+    all_fields +=
+        fmt::format("float sums_uniforms[{}];\n", at_least_one(first.uniforms.roots.size()));
+    sums = channels_function(first, kSums) + sums_function(first);
+  }
+  return argument_struct(chain, all_fields) + channels_function(chain, kSecondPass) +
+         chain_function(chain) + sums;
 }
 
 ChainArguments::ChainArguments(const SplitChain& chain)

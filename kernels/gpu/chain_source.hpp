@@ -16,6 +16,11 @@ std::string chain_macros(const Problem& problem, const SplitChain& chain);
 /// channel) and fp_chain (an element's result), printed from the chain.
 std::string chain_declarations(const SplitChain& chain, std::string_view fields);
 
+/// The same for plans of norm_stages.hpp: fp_channels also takes the two values of a group that the
+/// kernel computes. In fp_chain they are elements, or channels' values. A backward pass's sums are
+/// fp_sums_channels and fp_sums, which writes both roots; `fields` has sums_uniforms at its end.
+std::string training_declarations(const SplitChain& chain, std::string_view fields);
+
 /// The members of fp_args that all kernels have: pointers in front, uniform values at the end.
 class ChainArguments {
  public:

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ class Program {
   /// The most shared memory a call takes, where that is more than kFreelyShared.
   virtual unsigned most_shared_bytes() const { return 0; }
   static constexpr unsigned kFreelyShared = 48 << 10;  ///< bytes every launch may have
+  /// All launches of one execution, in their order; by default the one of call(). What one leaves
+  /// for the next lies in memory that the execution writes anyway: programs own none, so that two
+  /// executions share nothing, on whatever streams they or their graphs run.
+  virtual std::span<const Call> calls(const cpu::Arguments& arguments, Scratch& scratch) const {
+    return {new (scratch.take_array<Call>(1)) Call(call(arguments, scratch)), 1};
+  }
 };
 
 /// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width

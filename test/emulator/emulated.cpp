@@ -63,6 +63,7 @@ EmulatedCase::EmulatedCase(ProblemSpec problem, const CaseOptions& options)
   know(input());
   know(output());
   for (std::size_t i = 0; i < parameter_count(); ++i) know(parameter(i));
+  for (std::size_t i = 0; i < result_count(); ++i) know(result(i));
 }
 
 EmulatedCase::~EmulatedCase() {

@@ -73,27 +73,31 @@ class CudaExecutable final : public Executable {
   /// Allocates, loads and synchronises nothing: legal while the stream is captured.
   void launch(const Launch& launch) const override {
     Scratch scratch;
-    const gpu::Call call =
-        program_->call({launch.input, launch.output, launch.weights, launch.channels,
-                        launch.elements, launch.scalars, launch.results, launch.parallel},
-                       scratch);
-    std::size_t bytes = call.arguments.size();
-    void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize,
-                     &bytes, kExtraEnd};
+    const std::span<const gpu::Call> calls =
+        program_->calls({launch.input, launch.output, launch.weights, launch.channels,
+                         launch.elements, launch.scalars, launch.results, launch.parallel},
+                        scratch);
     const CurrentContext current(device_);
     const Stream stream = checked_stream(device_, launch.stream);
-    encode_tensor_maps(call);
-    const unsigned most = static_cast<unsigned>(device_.multiprocessors());
-    const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
-    driver().check(driver().launch(functions_[call.entry], grid, 1, 1, call.block, 1, 1,
-                                   call.shared_bytes, stream, nullptr, extra),
-                   "cuLaunchKernel");
+    for (const gpu::Call& call : calls) enqueue(call, stream);
   }
   std::size_t prepared_bytes() const override { return 0; }
   std::string weight_format() const override { return "raw"; }
   void prepare(const void*, void*, const Parallel&) const override {}
 
  private:
+  void enqueue(const gpu::Call& call, Stream stream) const {
+    encode_tensor_maps(call);
+    std::size_t bytes = call.arguments.size();
+    void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize,
+                     &bytes, kExtraEnd};
+    const auto most = static_cast<unsigned>(device_.multiprocessors());
+    const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
+    driver().check(driver().launch(functions_[call.entry], grid, 1, 1, call.block, 1, 1,
+                                   call.shared_bytes, stream, nullptr, extra),
+                   "cuLaunchKernel");
+  }
+
   const Device& device_;
   LoadedModule module_;
   std::vector<FunctionHandle> functions_;

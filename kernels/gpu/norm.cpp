@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/gpu/norm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/status.hpp"
+#include "kernels/gpu/chain_source.hpp"
+#include "kernels/gpu/group_layout.hpp"
+#include "kernels/gpu/sources.hpp"
+
+namespace fuseplan::gpu {
+namespace {
+
+constexpr unsigned kThreads = 512, kJoinThreads = 128;
+constexpr unsigned kItems = 2;     ///< loads that a thread has in flight, of each tensor
+constexpr std::int64_t kRow = 32;  ///< groups of a slab, where they are neighbours in memory
+constexpr std::size_t kVectorBytes = 16, kPartBytes = 3 * sizeof(float);
+// A large device (H200), for the choice between one launch and three.
+constexpr double kMultiprocessors = 132, kBytesPerSecond = 4e12, kMoreLaunches = 5e-6;
+
+enum Entry : std::size_t { kWhole, kPart, kApply, kJoin, kWholeWide, kPartWide, kApplyWide };
+
+constexpr Role kForward[] = {Role::saved_mean, Role::saved_inv_variance, Role::saved_variance,
+                             Role::running_mean, Role::running_variance};
+constexpr Role kBackward[] = {Role::bias_gradient, Role::scale_gradient};
+constexpr std::size_t kResults = std::size(kForward);
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Threads of a block along groups.
+std::int64_t row_of(const GroupLayout& layout, std::int64_t lanes) {
+  if (!layout.along) return 1;
+  const auto units = static_cast<std::uint64_t>(ceil_div(layout.group_count(), lanes));
+  return std::min(kRow / lanes, static_cast<std::int64_t>(std::bit_ceil(units)));
+}
+
+/// One pass over a launch's memory, cut for its blocks.
+struct Cut {
+  std::int64_t lanes, slabs, chunks, chunk, members, groups;
+};
+
+class NormProgram final : public Program {
+ public:
+  NormProgram(const Problem& problem, const SplitChain& chain, const NormStages& stages,
+              const GroupLayout& layout, NormWay way)
+      : output_(problem.output()),
+        input_bytes_(problem.input().bytes()),
+        stages_(stages),
+        layout_(layout),
+        way_(way),
+        divides_(layout.divides()),
+        blends_(chain.reads_previous()),
+        elements_(chain.elements),
+        chain_(chain),
+        sums_(chain.sums.empty() ? chain : chain.sums.front()) {
+    for (std::size_t i = 0; i < chain.results.size(); ++i) {
+      const auto roles = stages.backward ? std::span<const Role>(kBackward) : kForward;
+      const auto at = std::ranges::find(roles, chain.results[i].role);
+      require(at != roles.end(), Status::InternalError, "a result that no kernel writes");
+      places_.push_back(static_cast<std::size_t>(at - roles.begin()));
+    }
+  }
+
+  Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
+    const Cut cut = cut_of(lanes_of(arguments), false);
+    return launch(cut.lanes > 1 ? kWholeWide : kWhole, cut, arguments, scratch);
+  }
+
+  std::span<const Call> calls(const cpu::Arguments& arguments, Scratch& scratch) const override {
+    const Cut cut = cut_of(lanes_of(arguments), true);
+    if (!wants_chunks(cut) || !holds_parts(arguments)) return Program::calls(arguments, scratch);
+    const bool wide = cut.lanes > 1;
+    Call* calls = scratch.take_array<Call>(3);
+    new (calls) Call(launch(wide ? kPartWide : kPart, cut, arguments, scratch));
+    Cut each = cut_of(1, true);
+    each.chunks = cut.chunks;
+    new (calls + 1) Call(launch(kJoin, each, arguments, scratch));
+    calls[1].grid = static_cast<unsigned>(ceil_div(each.groups, kJoinThreads));
+    calls[1].block = kJoinThreads;
+    new (calls + 2) Call(calls[0]);
+    calls[2].entry = wide ? kApplyWide : kApply;
+    return {calls, 3};
+  }
+
+ private:
+  std::int64_t lanes_of(const cpu::Arguments& arguments) const {
+    const auto fits = [](const void* pointer) {
+      return reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes == 0;
+    };
+    bool all = divides_ && fits(arguments.input) && fits(arguments.output);
+    for (std::size_t e = 0; e < arguments.elements.size(); ++e)
+      all = all && (!layout_.adjacent[GroupLayout::kElements + e] || fits(arguments.elements[e]));
+    return all ? layout_.wide : 1;
+  }
+
+  Cut cut_of(std::int64_t lanes, bool chunks) const {
+    Cut cut{lanes, 0, 1, 0, layout_.member_count(), layout_.group_count()};
+    (layout_.along ? cut.groups : cut.members) /= lanes;
+    const std::int64_t row = row_of(layout_, lanes);
+    cut.slabs = ceil_div(cut.groups, row);
+    if (chunks) {
+      // Twice as many blocks as a large device runs at once, of at least two rounds each.
+      const std::int64_t wanted =
+                             ceil_div(4 * static_cast<std::int64_t>(kMultiprocessors), cut.slabs),
+                         rounds = ceil_div(cut.members * row, kThreads * kItems);
+      const auto room =
+          static_cast<std::int64_t>(output_.bytes() / kPartBytes) / layout_.group_count();
+      const std::int64_t least = way_ == NormWay::chunks ? 2 : 1;
+      cut.chunks = std::min({wanted, std::max(rounds / 2, least), room, cut.members});
+      cut.chunks = std::max<std::int64_t>(cut.chunks, 1);
+    }
+    cut.chunk = ceil_div(cut.members, cut.chunks);
+    cut.chunks = ceil_div(cut.members, cut.chunk);
+    return cut;
+  }
+
+  /// Blocks of a launch that keep few multiprocessors busy cost more than two launches.
+  bool wants_chunks(const Cut& cut) const {
+    if (way_ != NormWay::automatic || cut.chunks < 2) return way_ == NormWay::chunks;
+    double bytes = 2.0 * static_cast<double>(input_bytes_) + static_cast<double>(output_.bytes());
+    for (const Operand& element : elements_) bytes += static_cast<double>(element.tensor.bytes());
+    const double idle = kMultiprocessors / static_cast<double>(cut.slabs) - 1;
+    return bytes / kBytesPerSecond * idle > kMoreLaunches;
+  }
+
+  /// Parts lie in the output until it is written, and what comes of them in the caller's results.
+  bool holds_parts(const cpu::Arguments& arguments) const {
+    const std::size_t bytes = output_.bytes();
+    const auto* const out = static_cast<const std::byte*>(arguments.output);
+    if (blends_ || reinterpret_cast<std::uintptr_t>(out) % sizeof(float) != 0 ||
+        bytes != static_cast<std::size_t>(output_.elements()) * size_of(output_.dtype) ||
+        bytes < kPartBytes * static_cast<std::size_t>(layout_.group_count()))
+      return false;
+    const auto apart = [&](const void* pointer, std::size_t size) {
+      const auto* const at = static_cast<const std::byte*>(pointer);
+      return at == nullptr || std::less_equal<>{}(at + size, out) ||
+             std::less_equal<>{}(out + bytes, at);
+    };
+    bool all = apart(arguments.input, input_bytes_);
+    for (std::size_t e = 0; e < elements_.size(); ++e)
+      all = all && apart(arguments.elements[e], elements_[e].tensor.bytes());
+    for (const void* values : arguments.channels) all = all && apart(values, 1);
+    const auto results = results_of(arguments);
+    for (const void* result : results) all = all && apart(result, 1);
+    return all && results[0] != nullptr && results[1] != nullptr;
+  }
+
+  std::array<void*, kResults> results_of(const cpu::Arguments& arguments) const {
+    std::array<void*, kResults> results{};
+    for (std::size_t i = 0; i < places_.size(); ++i) results[places_[i]] = arguments.results[i];
+    return results;
+  }
+
+  Call launch(Entry entry, const Cut& cut, const cpu::Arguments& arguments,
+              Scratch& scratch) const {
+    ArgumentBlock block(scratch);
+    chain_.put_pointers(arguments, block);
+    for (void* result : results_of(arguments)) block.put(result);
+    const std::size_t data = layout_.dtypes.size();
+    layout_.put_strides(layout_.groups, data + 2, cut.lanes, block);
+    layout_.put_strides(layout_.members, data, cut.lanes, block);
+    for (std::size_t t : {data, data + 1})
+      block.put(layout_.along ? layout_.groups.front().stride[t] : std::int64_t{0});
+    layout_.put_lengths(layout_.groups, cut.lanes, block);
+    layout_.put_lengths(layout_.members, cut.lanes, block);
+    block.put(Divisor(cut.slabs));
+    for (std::int64_t number :
+         {cut.groups, cut.members, cut.chunk, cut.chunks, layout_.group_count()})
+      block.put(static_cast<std::uint32_t>(number));
+    const auto scalar = [&](int index) {
+      return index < 0 ? 0.0f
+                       : static_cast<float>(arguments.scalars[static_cast<std::size_t>(index)]);
+    };
+    const auto count = static_cast<float>(stages_.count);
+    for (float number : {count, std::max(static_cast<float>(stages_.count - 1), 1.0f),
+                         scalar(stages_.epsilon), scalar(stages_.average_factor)})
+      block.put(number);
+    if (stages_.backward) sums_.put_uniforms(arguments, block, scratch);
+    chain_.put_uniforms(arguments, block, scratch);
+    const std::size_t groups = layout_.along ? static_cast<std::size_t>(cut.lanes) : 1;
+    return {entry, static_cast<unsigned>(cut.slabs * cut.chunks), kThreads,
+            static_cast<unsigned>(kThreads / 2 * (2 * groups + 1) * sizeof(float)), block.finish()};
+  }
+
+  Tensor output_;
+  std::size_t input_bytes_;
+  NormStages stages_;
+  GroupLayout layout_;
+  NormWay way_;
+  bool divides_, blends_;
+  std::vector<Operand> elements_;
+  std::vector<std::size_t> places_;  ///< of the chain's results among kForward or kBackward
+  ChainArguments chain_, sums_;
+};
+
+class NormRecipe final : public Recipe {
+ public:
+  NormRecipe(const Problem& problem, const SplitChain& chain, NormWay way)
+      : problem_(problem),
+        chain_(chain),
+        stages_(*norm_stages(problem, chain)),
+        layout_(problem, chain, stages_),
+        way_(way) {}
+
+  std::string source() const override {
+    constexpr const char* kFields =
+        "void* results[5];\nlong long group_stride[FP_GROUP_AXES][FP_DATA + 2],\n"
+        "member_stride[FP_MEMBER_AXES][FP_DATA], statistics_step, channel_step;\n"
+        "fp_divisor group_len[FP_GROUP_AXES], member_len[FP_MEMBER_AXES], slabs;\n"
+        "unsigned groups, members, chunk, chunks, all_groups;\n"
+        "float count, freedom, epsilon, factor;\n";
+    return assemble_source(chain_macros(problem_, chain_) + macros(),
+                           training_declarations(chain_, kFields) +
+                               std::string(dialect_file("fp_lanes.h")) +
+                               std::string(dialect_file("fp_groups.h")),
+                           "norm.cu");
+  }
+  std::vector<std::string> entries() const override {
+    std::vector<std::string> names{"fp_norm", "fp_norm_part", "fp_norm_apply", "fp_norm_join"};
+    if (layout_.wide > 1)
+      for (const char* name : {"fp_norm_wide", "fp_norm_part_wide", "fp_norm_apply_wide"})
+        names.push_back(name);
+    return names;
+  }
+  std::unique_ptr<Program> bind() const override {
+    return std::make_unique<NormProgram>(problem_, chain_, stages_, layout_, way_);
+  }
+
+ private:
+  std::string macros() const {
+    std::string text;
+    const auto define = [&](const char* name, std::int64_t value) {
+      text += fmt::format("#define FP_{} {}\n", name, value);
+    };
+    const auto element = [&](int computed) { return stages_.per_channel ? -1 : computed; };
+    std::int64_t lanes = 0;
+    for (std::size_t t = 0; t < layout_.adjacent.size(); ++t)
+      if (layout_.adjacent[t]) lanes |= std::int64_t{1} << t;
+    define("DATA", static_cast<std::int64_t>(layout_.dtypes.size()));
+    define("THREADS", kThreads), define("JOIN_THREADS", kJoinThreads), define("ITEMS", kItems);
+    define("BACKWARD", stages_.backward), define("ALONG", layout_.along);
+    define("ROW", row_of(layout_, 1)), define("WIDE", layout_.wide);
+    define("WIDE_ROW", row_of(layout_, layout_.wide)), define("LANES", lanes);
+    define("GROUP_AXES", static_cast<std::int64_t>(layout_.groups.size()));
+    define("MEMBER_AXES", static_cast<std::int64_t>(layout_.members.size()));
+    define("FIRST_ELEMENT", element(stages_.computed[0]));
+    define("SECOND_ELEMENT", element(stages_.computed[1]));
+    if (stages_.backward)
+      define("SUMS_CHANNELS", static_cast<std::int64_t>(chain_.sums.front().channels.roots.size()));
+    return text;
+  }
+
+  Problem problem_;
+  SplitChain chain_;
+  NormStages stages_;
+  GroupLayout layout_;
+  NormWay way_;
+};
+
+constexpr std::string_view kWays[] = {"default", "whole", "chunks"};
+
+}  // namespace
+
+std::string_view to_text(NormWay way) { return kWays[static_cast<std::size_t>(way)]; }
+
+std::optional<NormWay> parse_norm_way(std::string_view text) {
+  for (std::size_t i = 0; i < std::size(kWays); ++i)
+    if (kWays[i] == text) return static_cast<NormWay>(i);
+  return std::nullopt;
+}
+
+std::shared_ptr<const Recipe> norm_recipe(const Problem& problem, const SplitChain& chain,
+                                          NormWay way) {
+  return std::make_shared<NormRecipe>(problem, chain, way);
+}
+
+}  // namespace fuseplan::gpu
