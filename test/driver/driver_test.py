@@ -205,6 +205,16 @@ class Driver(unittest.TestCase):
         self.assertIn("prime", words)
         self.assertIn("geometric mean", words)
 
+    def test_bench_training(self):
+        for direction, chain in (("forward", "batchnorm training + relu"),
+                                 ("backward", "relu backward + batchnorm backward")):
+            text = self.run_driver("bench", "--peer", "onednn" if HAS_ONEDNN else "unfused",
+                                   "--list", "miopen-docs-na.csv", "--rows", "na1", "--batch", "2",
+                                   "--layout", "nchw,nhwc", "--time", "0.001",
+                                   "--training", direction)
+            self.assertEqual(text.count(chain), 2)
+            self.assertEqual(text.count(" right "), 2)
+
     def test_bench_mistakes(self):
         oddities = ["bench", "--list", "oddities.csv", "--time", "0.001"]
         prime = [*oddities, "--rows", "prime"]
