@@ -183,9 +183,7 @@ class DepthwiseRecipe final : public Recipe {
     const auto order = shape_.order();
     for (std::size_t i = 0; i < order.size(); ++i)
       define(std::string("AT_") + kPlaces[order[i]], static_cast<std::int64_t>(i));
-    // Code grows with what is unrolled.
-    return text + (g.filter[2] <= 5 ? "#define FP_COLUMNS FP_UNROLL\n"
-                                    : "#define FP_COLUMNS FP_ONE_BY_ONE\n");
+    return text;
   }
 
   Problem problem_;

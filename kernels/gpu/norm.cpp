@@ -15,8 +15,7 @@
 namespace fuseplan::gpu {
 namespace {
 
-constexpr unsigned kThreads = 512, kJoinThreads = 128;
-constexpr unsigned kItems = 2;     ///< loads that a thread has in flight, of each tensor
+constexpr unsigned kJoinThreads = 128;
 constexpr std::int64_t kRow = 32;  ///< groups of a slab, where they are neighbours in memory
 constexpr std::size_t kVectorBytes = 16, kPartBytes = 3 * sizeof(float);
 // A large device (H200), for the choice between one launch and three.
@@ -37,6 +36,13 @@ std::int64_t row_of(const GroupLayout& layout, std::int64_t lanes) {
   const auto units = static_cast<std::uint64_t>(ceil_div(layout.group_count(), lanes));
   return std::min(kRow / lanes, static_cast<std::int64_t>(std::bit_ceil(units)));
 }
+
+// More tensors take more registers: a thread then has fewer loads of each in flight.
+std::size_t elements_of(const GroupLayout& layout) {
+  return layout.dtypes.size() - GroupLayout::kElements;
+}
+unsigned threads_of(const GroupLayout& layout) { return elements_of(layout) > 3 ? 256 : 512; }
+unsigned items_of(const GroupLayout& layout) { return elements_of(layout) > 2 ? 1 : 2; }
 
 /// One pass over a launch's memory, cut for its blocks.
 struct Cut {
@@ -106,7 +112,8 @@ class NormProgram final : public Program {
       // Twice as many blocks as a large device runs at once, of at least two rounds each.
       const std::int64_t wanted =
                              ceil_div(4 * static_cast<std::int64_t>(kMultiprocessors), cut.slabs),
-                         rounds = ceil_div(cut.members * row, kThreads * kItems);
+                         rounds =
+                             ceil_div(cut.members * row, threads_of(layout_) * items_of(layout_));
       const auto room =
           static_cast<std::int64_t>(output_.bytes() / kPartBytes) / layout_.group_count();
       const std::int64_t least = way_ == NormWay::chunks ? 2 : 1;
@@ -182,8 +189,9 @@ class NormProgram final : public Program {
     if (stages_.backward) sums_.put_uniforms(arguments, block, scratch);
     chain_.put_uniforms(arguments, block, scratch);
     const std::size_t groups = layout_.along ? static_cast<std::size_t>(cut.lanes) : 1;
-    return {entry, static_cast<unsigned>(cut.slabs * cut.chunks), kThreads,
-            static_cast<unsigned>(kThreads / 2 * (2 * groups + 1) * sizeof(float)), block.finish()};
+    const unsigned threads = threads_of(layout_);
+    return {entry, static_cast<unsigned>(cut.slabs * cut.chunks), threads,
+            static_cast<unsigned>(threads / 2 * (2 * groups + 1) * sizeof(float)), block.finish()};
   }
 
   Tensor output_;
@@ -241,7 +249,8 @@ class NormRecipe final : public Recipe {
     for (std::size_t t = 0; t < layout_.adjacent.size(); ++t)
       if (layout_.adjacent[t]) lanes |= std::int64_t{1} << t;
     define("DATA", static_cast<std::int64_t>(layout_.dtypes.size()));
-    define("THREADS", kThreads), define("JOIN_THREADS", kJoinThreads), define("ITEMS", kItems);
+    define("THREADS", threads_of(layout_)), define("ITEMS", items_of(layout_));
+    define("JOIN_THREADS", kJoinThreads);
     define("BACKWARD", stages_.backward), define("ALONG", layout_.along);
     define("ROW", row_of(layout_, 1)), define("WIDE", layout_.wide);
     define("WIDE_ROW", row_of(layout_, layout_.wide)), define("LANES", lanes);

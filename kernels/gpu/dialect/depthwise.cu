@@ -104,7 +104,7 @@ FP_FN void fp_sum_strip(const fp_args& a, const fp_strip& strip, const float* sh
     for (int c = 0; c < FP_C; ++c) {
       const long long base = image + (group * FP_C + c) * a.input_stride[FP_C_AXIS] +
                              depth * a.input_stride[FP_D_AXIS];
-      FP_COLUMNS
+      FP_ONE_BY_ONE
       for (int s = 0; s < FP_S; ++s) {
         float weights[FP_R][V];
         fp_weights_of<V>(a, shared, strip.channel, c, d, s, weights);
