@@ -11,6 +11,20 @@ namespace {
 // Larger groups fill the tiles of a matrix product.
 constexpr std::int64_t kMostChannels = 8;
 
+// Samples of more than a line.
+constexpr const char* kSample1 =
+    "f32:2x40x15x15:nhwc;conv(f32:40x1x5x5:nhwc,pad=2x2,stride=2x2,groups=40);bias(f32:"
+    "1x40x1x1);activation(relu)";
+constexpr const char* kSample2 =
+    "f32:1x24x12x18:nchw;conv(f32:24x1x3x3,pad=1x1,groups=24);add(f32:1x24x12x18);activation("
+    "silu)";
+constexpr const char* kSample3 =
+    "f32:2x19x11x13:nchw;conv(f32:19x1x3x3,pad=2x2,dilation=2x2,groups=19);norm(spatial,f32:"
+    "1x19x1x1)";
+constexpr const char* kSample4 =
+    "f32:2x8x4x5x7:ndhwc;conv(f32:8x1x3x3x3:ndhwc,pad=1x1x1,stride=2x1x1,groups=8);activation("
+    "elu)";
+
 class GpuDepthwise final : public Solver {
  public:
   std::string_view id() const override { return "gpu_depthwise"; }
@@ -45,16 +59,12 @@ class GpuDepthwise final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
-        "f32:2x40x15x15:nhwc;conv(f32:40x1x5x5:nhwc,pad=2x2,stride=2x2,groups=40);bias(f32:"
-        "1x40x1x1);activation(relu)",
-        "f32:1x24x12x18:nchw;conv(f32:24x1x3x3,pad=1x1,groups=24);add(f32:1x24x12x18);activation("
-        "silu)",
-        "f32:2x19x11x13:nchw;conv(f32:19x1x3x3,pad=2x2,dilation=2x2,groups=19);norm(spatial,f32:"
-        "1x19x1x1)",
+        kSample1,
+        kSample2,
+        kSample3,
         "f32:1x12x14x9:nhwc;conv(f32:36x2x3x2:nhwc,pad=1x0,groups=6);activation(gelu_erf)",
         "f32:1x16x40x9:nhwc;conv(f32:16x1x4x7:nhwc,pad=9x3,dilation=11x1,groups=16)",
-        "f32:2x8x4x5x7:ndhwc;conv(f32:8x1x3x3x3:ndhwc,pad=1x1x1,stride=2x1x1,groups=8);activation("
-        "elu)",
+        kSample4,
         "f32:2x6x5x4:s7,100,11,29;conv(f32:6x1x2x2,groups=6)->f32:2x6x4x3:s5,60,400,13",
         "f32:2x24x10:nchw;conv(f32:24x1x3,pad=1,groups=24);bias(f32:1x24x1)",
         "f32:1x1040x4x4:nhwc;conv(f32:1040x1x5x5:nhwc,pad=2x2,groups=1040)",

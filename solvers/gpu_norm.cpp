@@ -8,6 +8,17 @@
 namespace fuseplan {
 namespace {
 
+// Samples of more than a line.
+constexpr const char* kSample1 =
+    "f32:2x37x13x11:nchw;activation_backward(relu,f32:2x37x13x11:nchw);norm_backward(spatial,"
+    "f32:1x37x1x1,f32:2x37x13x11:nchw)";
+constexpr const char* kSample2 =
+    "f32:2x32x8x11:nhwc;activation_backward(silu,f32:2x32x8x11:nhwc);norm_backward(spatial,"
+    "f32:1x32x1x1,f32:2x32x8x11:nhwc)";
+constexpr const char* kSample3 =
+    "f32:9x20x5x4:nhwc;activation_backward(tanh,f32:9x20x5x4:nhwc);norm_backward("
+    "per_activation,f32:1x20x5x4:nhwc,f32:9x20x5x4:nhwc)";
+
 class GpuNorm final : public Solver {
  public:
   std::string_view id() const override { return "gpu_norm"; }
@@ -47,20 +58,15 @@ class GpuNorm final : public Solver {
     return {
         "f32:2x37x13x11:nchw;norm_training(spatial,f32:1x37x1x1,running);activation(relu)",
         "f32:2x40x13x11:nhwc;norm_training(spatial,f32:1x40x1x1,running);activation(gelu_tanh)",
-        "f32:2x3x24x25:nchw;norm_training(spatial,f32:1x3x1x1);add(f32:2x3x24x25:nchw);"
-        "activation(relu)",
+        "f32:2x3x24x25:nchw;norm_training(spatial,f32:1x3x1x1);add(f32:2x3x24x25)",
         "f32:7x5x9x8:nchw;norm_training(per_activation,f32:1x5x9x8,running);activation(tanh)",
-        "f32:5x24x4x3:nhwc;norm_training(spatial,f32:1x24x1x1);bias(f32:1x24x1x1);activation("
-        "logistic)",
+        "f32:5x24x4x3:nhwc;norm_training(spatial,f32:1x24x1x1);bias(f32:1x24x1x1)",
         "f32:40x50:nchw;norm_training(spatial,f32:1x50)",
         "f32:2x9x6x6:s1000,3,31,200;norm_training(spatial,f32:1x9x1x1)",
-        "f32:2x37x13x11:nchw;activation_backward(relu,f32:2x37x13x11:nchw);norm_backward(spatial,"
-        "f32:1x37x1x1,f32:2x37x13x11:nchw)",
-        "f32:2x32x8x11:nhwc;activation_backward(silu,f32:2x32x8x11:nhwc);norm_backward(spatial,"
-        "f32:1x32x1x1,f32:2x32x8x11:nhwc)",
+        kSample1,
+        kSample2,
         "f32:4x6x3x5x7:ndhwc;norm_backward(spatial,f32:1x6x1x1x1,f32:4x6x3x5x7:ndhwc)",
-        "f32:9x20x5x4:nhwc;activation_backward(tanh,f32:9x20x5x4:nhwc);norm_backward("
-        "per_activation,f32:1x20x5x4:nhwc,f32:9x20x5x4:nhwc)",
+        kSample3,
     };
   }
 };
