@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cache/location.hpp"
-#include "cache/schema.hpp"
+#include "cache/schema_state.hpp"
 #include "cache/tables.hpp"
 
 namespace fuseplan {

@@ -73,7 +73,7 @@ Target target_of(const Nvrtc& nvrtc, const std::string& arch) {
           fmt::join(nvrtc.archs_known, ", "));
   const int best = *(newer - 1);
   // NVRTC 11 has no sm_90a; what needs it says so itself.
-  const bool plain = nvrtc.major < 12 && arch.ends_with('a');
+  const bool plain = nvrtc.id.major < 12 && arch.ends_with('a');
   if (best == number)
     return {"--gpu-architecture=" + (plain ? arch.substr(0, arch.size() - 1) : arch), false};
   return {fmt::format("--gpu-architecture=compute_{}", best), true};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "cache/schema.hpp"
+#include "cache/schema_state.hpp"
 
 #include <charconv>
 #include <string>
 #include <string_view>
 
-#include "cache/schema_sql.hpp"
+#include "cache/schema.hpp"
 
 namespace fuseplan::schema {
 namespace {
