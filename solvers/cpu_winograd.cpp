@@ -43,8 +43,10 @@ class CpuWinograd final : public Solver {
       verdict.need(false, kind.code, kind.field, refusal->got, refusal->need, {}, 0);
       return;
     }
-    const double speedup = cpu::winograd_speedup(question.problem, question.traits.isa) /
-                           (has_fast_pairs(question) ? kPairsSpeedup : 1);
+    const Traits& traits = question.traits;
+    const double speedup =
+        cpu::winograd_speedup(question.problem, traits.isa, cpu::core_rates(traits.family)) /
+        (has_fast_pairs(question) ? kPairsSpeedup : 1);
     verdict.need(speedup >= kLeastSpeedup, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
                  fmt::format("{} or more", kLeastSpeedup),
@@ -52,7 +54,8 @@ class CpuWinograd final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::winograd_configs(question.problem, question.traits.isa));
+    return texts_of(cpu::winograd_configs(question.problem, question.traits.isa,
+                                          cpu::core_rates(question.traits.family)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -71,7 +74,7 @@ class CpuWinograd final : public Solver {
         "f16:2x35x18x23:nhwc;conv(f16:50x35x3x3,pad=1x1);bias(f32:1x50x1x1);activation(gelu_erf)",
         "bf16:3x48x17x29:nchw;conv(bf16:64x48x3x3,pad=1x1);norm(spatial,f32:1x64x1x1);add(bf16:"
         "3x64x17x29);activation(relu)",
-        "f32:1x256x7x7:nhwc;conv(f32:256x256x3x3,pad=1x1);norm(spatial,f32:1x256x1x1)",
+        "f32:4x256x7x7:nhwc;conv(f32:256x256x3x3,pad=1x1);norm(spatial,f32:1x256x1x1)",
     };
   }
 

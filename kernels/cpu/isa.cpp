@@ -43,7 +43,14 @@ struct ModelRange {
 };
 constexpr ModelRange kLines[] = {{"zen4", true, 0x19, 0x10, 0x1f},
                                  {"zen4", true, 0x19, 0x60, 0x7f},
-                                 {"zen4", true, 0x19, 0xa0, 0xaf}};
+                                 {"zen4", true, 0x19, 0xa0, 0xaf},
+                                 {"sapphire", false, 0x06, 0x8f, 0x8f},
+                                 {"sapphire", false, 0x06, 0xcf, 0xcf}};
+
+// From timings on one core: of a Zen 4, whose numbers stand for unknown ones, and of an Emerald
+// Rapids.
+constexpr CoreRates kZen4{1.1, 10, 512e3, 32, 20e6, 12, 6};
+constexpr CoreRates kSapphire{0.55, 5, 1.5e6, 32, 1e9, 4.5, 4.5};
 
 CpuModel host_model() {
 #if defined(__x86_64__)
@@ -77,6 +84,10 @@ std::string_view family_of(const CpuModel& cpu) {
         cpu.model <= line.last)
       return line.line;
   return "generic";
+}
+
+const CoreRates& core_rates(std::string_view family) {
+  return family == "sapphire" ? kSapphire : kZen4;
 }
 
 std::string host_name() {

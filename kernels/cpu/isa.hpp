@@ -26,8 +26,22 @@ std::string host_name();
 /// The line of processors whose shipped tuning table (db/tuning) fits, or "generic":
 ///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two
 ///         halves, 32 KB first-level and 1 MB second-level data cache a core
+///   sapphire  Intel family 6, models 0x8f and 0xcf (Sapphire and Emerald Rapids): two units for
+///         512-bit vectors, 48 KB and 2 MB, and behind them a large third level that is far away
 /// It chooses among kernels that are all right, and is no part of their keys.
 std::string_view host_family();
+
+/// What estimates of time reckon with, for one core.
+struct CoreRates {
+  double product;             ///< cycles of a multiply-add of the widest vectors
+  double transform;           ///< cycles in which others load, turn and store such a vector
+  double second_level_bytes;  ///< what of it a stream of weights has for itself
+  double second_level;        ///< bytes a cycle
+  double third_level_bytes, third_level;
+  double behind;
+};
+/// Of a line of processors; "generic" is meant for any.
+const CoreRates& core_rates(std::string_view family);
 struct CpuModel {
   bool amd = false;
   unsigned family = 0, model = 0;

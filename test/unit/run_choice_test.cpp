@@ -116,6 +116,8 @@ TEST(CpuFamily, IsReadOffTheModel) {
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x21}), "generic") << "Zen 3";
   EXPECT_EQ(cpu::family_of({true, 0x1a, 0x11}), "generic");
   EXPECT_EQ(cpu::family_of({false, 0x19, 0x11}), "generic");
+  EXPECT_EQ(cpu::family_of({false, 0x06, 0xcf}), "sapphire");
+  EXPECT_EQ(cpu::family_of({true, 0x06, 0xcf}), "generic");
 }
 
 }  // namespace

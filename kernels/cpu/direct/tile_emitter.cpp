@@ -213,9 +213,7 @@ class TileCode {
     for (int pixel = 0; pixel < spec_.pixels; ++pixel) {
       if (!spec_.tap_loop && !spec_.inside(pixel, tap)) continue;
       if (!loaded) {
-        for (int vector = 0; vector < spec_.vectors; ++vector)
-          code_.vmovups(weight(vector),
-                        ptr[r9 + static_cast<int>(weights + vector * code_.bytes())]);
+        load_weights(weights);
         loaded = true;
       }
       const Xbyak::RegExp at = rax + static_cast<int>(offset + pixel * spec_.steps.pixel);
@@ -229,6 +227,13 @@ class TileCode {
       }
       for (int vector = 0; vector < spec_.vectors; ++vector)
         add_product(sum(pixel, vector), broadcast(), weight(vector));
+    }
+  }
+
+  void load_weights(std::int64_t at) {
+    for (int vector = 0; vector < spec_.vectors; ++vector, at += code_.bytes()) {
+      code_.vmovups(weight(vector), ptr[r9 + static_cast<int>(at)]);
+      if (spec_.ahead != 0) code_.prefetcht0(ptr[r9 + static_cast<int>(at + spec_.ahead)]);
     }
   }
 

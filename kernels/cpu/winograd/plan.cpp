@@ -50,6 +50,7 @@ std::vector<TileSpec> WinogradPlan::specs() const {
                      .taps = 1,
                      .first = 0,
                      .last = pixels,
+                     .ahead = kWeightsAhead,
                      .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}});
     }
   };

@@ -27,10 +27,12 @@ std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const Sp
                                                 Isa isa);
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
-std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa);
+std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
+                                             const CoreRates& rates = core_rates("generic"));
 
 /// Expected speed of the default relative to direct convolution on one thread.
-double winograd_speedup(const Problem& problem, Isa isa);
+double winograd_speedup(const Problem& problem, Isa isa,
+                        const CoreRates& rates = core_rates("generic"));
 
 std::shared_ptr<const Recipe> winograd_recipe(const Problem& problem, const SplitChain& chain,
                                               Isa isa, const WinogradConfig& config);

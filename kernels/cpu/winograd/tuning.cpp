@@ -11,21 +11,20 @@
 namespace fuseplan::cpu {
 namespace {
 
-// Cycles, from timings on one core of a Zen 4.
-constexpr double kPerProduct = 1.1;     // a multiply-add of wide vectors
-constexpr double kPerDirectSum = 1.05;  // the same in direct convolution
-constexpr double kPerCall = 100;        // of a product kernel
-// Transforming and storing a vector of channels of a tile, by its positions, either way.
-constexpr double kPerTransform = 10, kPerTurnedTransform = 17;
+constexpr double kPerCall = 91;         // products, of a product kernel's call
+constexpr double kPerDirectSum = 0.95;  // of a product's time: a multiply-add of direct convolution
+constexpr double kPerTurn = 0.7;        // of a transform's: turning the vector as well
 
 /// Cycles for a vector of this width, where a wide one takes 1.
 double width_factor(const WinogradPlan& plan) {
   return static_cast<double>(plan.lanes()) / lanes_of(Isa::avx512);
 }
 
-// Bytes per cycle that weights of this size stream at: from the second-level cache, the third, or
-// behind it.
-double stream_rate(double bytes) { return bytes < 512e3 ? 32 : bytes < 20e6 ? 12 : 6; }
+// Bytes per cycle that weights of this size stream at.
+double stream_rate(const CoreRates& rates, double bytes) {
+  if (bytes < rates.second_level_bytes) return rates.second_level;
+  return bytes < rates.third_level_bytes ? rates.third_level : rates.behind;
+}
 
 // Taps inside the image, which are all that direct convolution multiplies.
 std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
@@ -36,29 +35,28 @@ std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
 }
 
 /// Of one thread, in cycles.
-double cost_of(const WinogradPlan& plan) {
+double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto inputs = static_cast<double>(plan.inputs()), tiles = static_cast<double>(plan.tiles);
   const auto positions = static_cast<double>(plan.positions());
   const auto input_vectors = static_cast<double>(ceil_div(plan.inputs(), plan.lanes()));
   const auto output_vectors = static_cast<double>(ceil_div(plan.outputs(), plan.lanes()));
   const double calls = positions * static_cast<double>(plan.pieces * plan.channel_tiles);
   const double products =
-      positions * tiles * inputs * output_vectors * kPerProduct * width_factor(plan) +
-      calls * kPerCall;
+      positions * tiles * inputs * output_vectors * rates.product * width_factor(plan) +
+      calls * kPerCall * rates.product;
   const auto weights = static_cast<double>(winograd_weight_bytes(plan));
   const std::int64_t blocks = ceil_div(plan.pieces, plan.block_pieces);
-  const double stream = static_cast<double>(blocks) * weights / stream_rate(weights);
-  const double transforms = positions * tiles * (input_vectors + output_vectors) *
-                            (plan.input_channels_last() ? kPerTransform : kPerTurnedTransform) *
-                            width_factor(plan);
+  const double stream = static_cast<double>(blocks) * weights / stream_rate(rates, weights);
+  const double transforms = positions * tiles * (input_vectors + output_vectors) * rates.transform *
+                            (plan.input_channels_last() ? 1 : 1 + kPerTurn) * width_factor(plan);
   return std::max(products, stream) + transforms;
 }
 
-double direct_cost(const WinogradPlan& plan) {
+double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
   const ConvGeometry& conv = plan.shape.conv;
   return static_cast<double>(conv.output.len[0] * taps_of_axis(conv, 1) * taps_of_axis(conv, 2)) *
          static_cast<double>(plan.inputs() * ceil_div(plan.outputs(), plan.lanes())) *
-         kPerDirectSum * width_factor(plan);
+         kPerDirectSum * rates.product * width_factor(plan);
 }
 
 // Outputs of a tile, rows x columns. What the model cannot tell apart is decided by the order.
@@ -85,14 +83,15 @@ std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
 
 }  // namespace
 
-std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa) {
+std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
+                                             const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
   const ProductTile product = product_tiles(isa).front();
   std::vector<std::pair<double, WinogradConfig>> tiles;
   for (const auto& [rows, columns] : kTiles) {
     WinogradConfig config{rows, columns, product.pixels, product.vectors, 0};
     config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
-    tiles.emplace_back(cost_of(winograd_plan(shape, isa, config)), config);
+    tiles.emplace_back(cost_of(winograd_plan(shape, isa, config), rates), config);
   }
   std::ranges::stable_sort(tiles, {}, &std::pair<double, WinogradConfig>::first);
   std::vector<WinogradConfig> configs;
@@ -110,10 +109,10 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa) {
   return configs;
 }
 
-double winograd_speedup(const Problem& problem, Isa isa) {
+double winograd_speedup(const Problem& problem, Isa isa, const CoreRates& rates) {
   const WinogradPlan plan =
-      winograd_plan(direct_shape(problem, {}), isa, winograd_configs(problem, isa).front());
-  return direct_cost(plan) / cost_of(plan);
+      winograd_plan(direct_shape(problem, {}), isa, winograd_configs(problem, isa, rates).front());
+  return direct_cost(plan, rates) / cost_of(plan, rates);
 }
 
 }  // namespace fuseplan::cpu
