@@ -88,8 +88,7 @@ HostTensor::HostTensor(Element type, Dims dims, Dims strides, int misalign)
 void HostTensor::allocate() {
   storage_.resize(bytes_ + 2 * kGuard + 2 * kAlignment);
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + kGuard;
-  start_ = kGuard + (kAlignment - address % kAlignment) % kAlignment +
-           misaligned_bytes();
+  start_ = kGuard + (kAlignment - address % kAlignment) % kAlignment + misaligned_bytes();
   for (std::size_t i = 0; i < storage_.size(); ++i) storage_[i] = kCanary[(i + start_) % 2];
 }
 

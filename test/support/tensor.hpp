@@ -55,8 +55,8 @@ class HostTensor {
   void* data() { return storage_.data() + start_; }
   const void* data() const { return storage_.data() + start_; }
 
-  /// The data with the canaries next to it, of the same size at any time: what a copy elsewhere needs
-  /// for damage() to notice what is written beside the elements there.
+  /// The data with the canaries next to it, of the same size at any time: what a copy elsewhere
+  /// needs for damage() to notice what is written beside the elements there.
   static constexpr std::size_t kGuard = 256;  ///< bytes on either side of the data
   std::span<unsigned char> guarded() {
     return std::span(storage_).subspan(start_ - kGuard, bytes_ + 2 * kGuard);
