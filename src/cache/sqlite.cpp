@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 
 #include "cache/row.hpp"
 
@@ -179,6 +180,9 @@ void Connection::refuse_write_ahead_log() {
 Query Connection::query(const char* sql) {
   const auto cached = statements_.find(sql);
   if (cached != statements_.end()) return Query(cached->second);
+  // First the room: a statement that nobody could finalise would keep the connection alive for
+  // ever.
+  statements_.reserve(statements_.size() + 1);
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) !=
       SQLITE_OK)
@@ -223,8 +227,8 @@ Transaction::~Transaction() {
   if (!connection_.in_transaction()) return;
   try {
     connection_.query("ROLLBACK").run();
-  } catch (const CacheFault&) {
-    // The next BEGIN fails, and that error is handled where there is someone to handle it.
+  } catch (const std::exception&) {
+    // A fault, or no memory. The next BEGIN fails, and that is handled where there is someone to.
   }
 }
 
