@@ -182,7 +182,8 @@ FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const float (&sums)[
   }
 }
 
-FP_KERNEL(fp_conv, FP_THREADS) {
+// A bound of its own: left alone, some compilers settle on 64 registers and spill one.
+FP_KERNEL_BLOCKS(fp_conv, FP_THREADS, 2) {
   FP_SHARED(shared);
   const fp_tile tile = fp_tile_of(fp_block());
   fp_pixel pixels[FP_PIXELS];
