@@ -31,16 +31,12 @@ class GpuConv final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const gpu::ConvTile& tile : gpu::conv_tiles(question.problem))
-      texts.push_back(to_text(tile));
-    return texts;
+    return texts_of(gpu::conv_tiles(question.problem));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto tile = gpu::parse_conv_tile(config);
-    require(tile.has_value(), Status::InternalError, "gpu_conv has no tile \"{}\"", config);
-    return {"gpu_conv", nullptr, gpu::conv_recipe(question.problem, question.chain, *tile)};
+    const auto tile = config_of(gpu::parse_conv_tile, id(), config);
+    return {"gpu_conv", nullptr, gpu::conv_recipe(question.problem, question.chain, tile)};
   }
 
   std::vector<std::string> samples() const override {

@@ -39,17 +39,12 @@ class GpuTensor final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const gpu::TensorTile& tile :
-         gpu::tensor_tiles(question.problem, capability_of(question.traits)))
-      texts.push_back(to_text(tile));
-    return texts;
+    return texts_of(gpu::tensor_tiles(question.problem, capability_of(question.traits)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto tile = gpu::parse_tensor_tile(config);
-    require(tile.has_value(), Status::InternalError, "gpu_tensor has no tile \"{}\"", config);
-    return {"gpu_tensor", nullptr, gpu::tensor_recipe(question.problem, question.chain, *tile)};
+    const auto tile = config_of(gpu::parse_tensor_tile, id(), config);
+    return {"gpu_tensor", nullptr, gpu::tensor_recipe(question.problem, question.chain, tile)};
   }
 
   std::vector<std::string> samples() const override {

@@ -115,7 +115,7 @@ class PointwiseRecipe final : public Recipe {
         chain_declarations(chain_,
                            "long long stride[FP_AXES][FP_TENSORS];\nfp_divisor len[FP_AXES];\n"
                            "unsigned count;\n"),
-        "pointwise.cu");
+        "pointwise.cu", {"fp_lanes.h"});
   }
   std::vector<std::string> entries() const override {
     if (shape_.wide == 1) return {"fp_pointwise"};

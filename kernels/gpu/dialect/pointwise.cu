@@ -10,17 +10,6 @@ struct fp_item {
   long long channel;
 };
 
-template <int type, int t, int V>
-FP_FN void fp_load_lanes(const void* base, long long offset, float* values) {
-  if constexpr (V > 1 && (FP_LANES >> t & 1) != 0) {
-    fp_load_wide<type, V>(base, offset, values);
-  } else {
-    const float value = fp_load<type>(base, offset);
-    FP_UNROLL
-    for (int v = 0; v < V; ++v) values[v] = value;
-  }
-}
-
 template <int V, int e>
 FP_FN void fp_load_elements(const fp_args& a, const long long* offset, float (*to)[V]) {
   if constexpr (e < FP_ELEMENTS) {
