@@ -30,17 +30,12 @@ class GpuHopper final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    std::vector<std::string> texts;
-    for (const gpu::HopperTile& tile : gpu::hopper_tiles(question.problem, question.chain))
-      texts.push_back(to_text(tile));
-    return texts;
+    return texts_of(gpu::hopper_tiles(question.problem, question.chain));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const auto tile = gpu::parse_hopper_tile(config);
-    require(tile.has_value(), Status::InternalError, "gpu_hopper has no tile \"{}\"", config);
-    return {"gpu_hopper", nullptr,
-            gpu::conv_hopper_recipe(question.problem, question.chain, *tile)};
+    const auto tile = config_of(gpu::parse_hopper_tile, id(), config);
+    return {"gpu_hopper", nullptr, gpu::conv_hopper_recipe(question.problem, question.chain, tile)};
   }
 
   std::vector<std::string> samples() const override {
