@@ -7,6 +7,10 @@
 #if defined(__x86_64__)
 #include <xbyak/xbyak_util.h>
 #endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace fuseplan::cpu {
 namespace {
@@ -45,6 +49,7 @@ constexpr ModelRange kLines[] = {{"zen4", true, 0x19, 0x10, 0x1f},
                                  {"zen4", true, 0x19, 0x60, 0x7f},
                                  {"zen4", true, 0x19, 0xa0, 0xaf},
                                  {"sapphire", false, 0x06, 0x8f, 0x8f},
+                                 {"sapphire", false, 0x06, 0xad, 0xae},
                                  {"sapphire", false, 0x06, 0xcf, 0xcf}};
 
 // From timings on one core: of a Zen 4, whose numbers stand for unknown ones, and of an Emerald
@@ -56,7 +61,7 @@ CpuModel host_model() {
 #if defined(__x86_64__)
   const Cpu& cpu = host_cpu();
   return {cpu.has(Cpu::tAMD), static_cast<unsigned>(cpu.displayFamily),
-          static_cast<unsigned>(cpu.displayModel)};
+          static_cast<unsigned>(cpu.displayModel), cpu.has(Cpu::tAVX512_FP16)};
 #else
   return {};
 #endif
@@ -65,12 +70,26 @@ CpuModel host_model() {
 // AMD's cores, from the first that has vdpbf16ps (Zen 4) on, issue it at the rate of vfmadd231ps:
 // twice the products (measured on Zen 4: 235 against 117 GFLOP/s of one core). Intel's server cores
 // were seen at a quarter of that rate (81 against 162 GFLOP/s), their AMX units being meant for it.
+// Linux hands out the state of the tiles (8 KB a thread) only to processes that ask for it, and
+// refuses those whose alternative signal stacks could not hold it.
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return host_cpu().has(Cpu::tAMX_TILE) && syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 Extensions detect_extensions() {
   Extensions extensions;
 #if defined(__x86_64__)
   const Cpu& cpu = host_cpu();
   extensions.bf16 = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_BF16);
   extensions.vnni = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_VNNI);
+  const bool tiles = host_isa() == Isa::avx512 && may_use_tiles();
+  extensions.tiles_bf16 = tiles && extensions.bf16 && cpu.has(Cpu::tAMX_BF16);
+  extensions.tiles_int8 = tiles && cpu.has(Cpu::tAMX_INT8);
   extensions.fast_bf16 = extensions.bf16 && cpu.has(Cpu::tAMD);
 #endif
   return extensions;
@@ -83,7 +102,8 @@ std::string_view family_of(const CpuModel& cpu) {
     if (cpu.amd == line.amd && cpu.family == line.family && cpu.model >= line.first &&
         cpu.model <= line.last)
       return line.line;
-  return "generic";
+  // Virtual machines may show the number of another model, but not what it cannot do.
+  return !cpu.amd && cpu.half_arithmetic ? "sapphire" : "generic";
 }
 
 const CoreRates& core_rates(std::string_view family) {

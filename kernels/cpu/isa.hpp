@@ -26,8 +26,9 @@ std::string host_name();
 /// The line of processors whose shipped tuning table (db/tuning) fits, or "generic":
 ///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two
 ///         halves, 32 KB first-level and 1 MB second-level data cache a core
-///   sapphire  Intel family 6, models 0x8f and 0xcf (Sapphire and Emerald Rapids): two units for
-///         512-bit vectors, 48 KB and 2 MB, and behind them a large third level that is far away
+///   sapphire  Intel's cores with AVX512_FP16, family 6, models 0x8f, 0xcf, 0xad and 0xae (Sapphire,
+///         Emerald and Granite Rapids): two units for 512-bit vectors, 48 KB and 2 MB, and behind
+///         them a large third level that is far away
 /// It chooses among kernels that are all right, and is no part of their keys.
 std::string_view host_family();
 
@@ -45,6 +46,7 @@ const CoreRates& core_rates(std::string_view family);
 struct CpuModel {
   bool amd = false;
   unsigned family = 0, model = 0;
+  bool half_arithmetic = false;  ///< AVX512_FP16
 };
 std::string_view family_of(const CpuModel& cpu);
 
@@ -55,6 +57,8 @@ struct Extensions {
   /// all right, and is no part of their keys.
   bool fast_bf16 = false;
   bool vnni = false;  ///< AVX512_VNNI: vpdpbusd
+  /// AMX tiles that the operating system lets this process use: tdpbf16ps; tdpbusd and its like.
+  bool tiles_bf16 = false, tiles_int8 = false;
 };
 Extensions host_extensions();
 

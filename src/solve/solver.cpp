@@ -60,8 +60,9 @@ std::string Rejection::sentence() const {
 
 std::string Traits::to_text() const {
   if (!arch.empty()) return fmt::format("{}:{}{}", backend, arch, tf32 ? "+tf32" : "");
-  return fmt::format("{}:{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
-                     extensions.vnni ? "+vnni" : "");
+  return fmt::format("{}:{}{}{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
+                     extensions.vnni ? "+vnni" : "", extensions.tiles_bf16 ? "+tiles_bf16" : "",
+                     extensions.tiles_int8 ? "+tiles_int8" : "");
 }
 
 void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string got,
