@@ -54,6 +54,7 @@ std::optional<Choice> from_value(const Question& question, const Solvers& accept
 
 std::optional<Choice> stored(const CompileContext& context, const Question& question,
                              const Solvers& accepted) {
+  if (context.store->mode() == CacheMode::off) return std::nullopt;
   const auto text = context.store->find_tuning(tuning_key(context, question.problem, accepted));
   if (!text) return std::nullopt;
   auto choice = from_value(question, accepted, *text);

@@ -79,7 +79,8 @@ Rejection compile_failure(const Solver& solver, const std::exception& error) {
 
 KernelCode fetch_code(const CompileContext& context, const Problem& problem,
                       const Candidate& candidate, const Kernel& kernel) {
-  const CacheKey key = key_of(context, problem, candidate, kernel);
+  const bool is_kept = context.store->mode() != CacheMode::off;
+  const CacheKey key = is_kept ? key_of(context, problem, candidate, kernel) : CacheKey();
   const auto compile = [&] {
     return Row{kernel.name, context.backend->compile(kernel, context.traits)};
   };
