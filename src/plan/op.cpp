@@ -53,8 +53,8 @@ void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
   validate(params, "per-activation batch normalisation parameters");
   require_real(params, "per-activation batch normalisation parameters");
   require(params.lens == expected, Status::BadParm,
-          "per-activation batch normalisation parameters are {}, expected {}",
-          Spelled{params.lens}, Spelled{expected});
+          "per-activation batch normalisation parameters are {}, expected {}", Spelled{params.lens},
+          Spelled{expected});
 }
 
 // What training writes must not share memory with itself, and is f32 whatever the data.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/expr_values.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace fuseplan::cpu {
@@ -10,28 +9,47 @@ ExprValues::ExprValues(VectorCode& code, const Expr& expr, LeafSource& leaves)
     : code_(code),
       expr_(expr),
       leaves_(leaves),
-      values_(static_cast<std::size_t>(expr.graph.size())),
-      owner_(32, kNoRef) {
-  for (Ref i = 0; i < expr.graph.size(); ++i)
-    for (const Ref arg : expr.graph[i].args)
-      if (arg != kNoRef) at(arg).uses.push_back(i);
-  // A root is used once more: where it is computed, or at the end if it is a leaf.
-  for (const Ref root : expr.roots)
-    at(root).uses.push_back(node(root).leaf == Leaf::none ? root : expr.graph.size());
-  for (Value& value : values_) std::sort(value.uses.begin(), value.uses.end());
+      values_(static_cast<std::size_t>(expr.graph.size())) {
+  owner_.fill(kNoRef);
+  list_uses();
   code_.vectors().set_evictor(this);
 }
 
-ExprValues::~ExprValues() { code_.vectors().set_evictor(nullptr); }
+void ExprValues::list_uses() {
+  // Visits all uses, each value's in the order of their positions. A root is used once more: where
+  // it is computed, or at the end if it is a leaf.
+  const auto each = [&](const auto& visit) {
+    const auto roots = [&](bool leaves, Ref only, int position) {
+      for (const Ref root : expr_.roots)
+        if ((node(root).leaf != Leaf::none) == leaves && (leaves || root == only))
+          visit(at(root), position);
+    };
+    for (Ref i = 0; i < expr_.graph.size(); ++i) {
+      roots(false, i, i);
+      for (const Ref arg : node(i).args)
+        if (arg != kNoRef) visit(at(arg), i);
+    }
+    roots(true, kNoRef, expr_.graph.size());
+  };
+  each([](Value& value, int) { ++value.end; });
+  std::uint32_t first = 0;
+  for (Value& value : values_) {
+    value.next = first;
+    first += value.end;
+    value.end = value.next;
+  }
+  uses_.resize(first);
+  each([&](Value& value, int position) { uses_[value.end++] = position; });
+}
 
-std::size_t ExprValues::remaining(Ref ref) const { return at(ref).uses.size() - at(ref).next; }
+ExprValues::~ExprValues() { code_.vectors().set_evictor(nullptr); }
 
 void ExprValues::begin(Ref ref) {
   current_ = ref;
   for (const Ref arg : node(ref).args) {
     if (arg == kNoRef) continue;
     Value& value = at(arg);
-    while (value.next < value.uses.size() && value.uses[value.next] <= ref) ++value.next;
+    while (value.next < value.end && uses_[value.next] <= ref) ++value.next;
   }
 }
 
@@ -66,8 +84,7 @@ void ExprValues::evict_one() {
   for (const Ref ref : owner_) {
     if (ref == kNoRef || at(ref).pinned) continue;
     const Value& value = at(ref);
-    const int next =
-        value.next < value.uses.size() ? value.uses[value.next] : std::numeric_limits<int>::max();
+    const int next = value.next < value.end ? uses_[value.next] : std::numeric_limits<int>::max();
     if (next > farthest) {
       farthest = next;
       victim = ref;

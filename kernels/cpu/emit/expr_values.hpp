@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <optional>
-#include <vector>
 
+#include "base/containers.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 
 namespace fuseplan::cpu {
@@ -41,11 +42,11 @@ class ExprValues : RegisterPool::Evictor {
   struct Value {
     int reg = -1, slot = -1;
     bool pinned = false;
-    std::vector<int> uses;  ///< positions, the root's own included
-    std::size_t next = 0;
+    std::uint32_t next = 0, end = 0;  ///< of uses_: those that are still to come
   };
   void evict_one() override;
-  std::size_t remaining(Ref ref) const;
+  void list_uses();
+  std::size_t remaining(Ref ref) const { return at(ref).end - at(ref).next; }
   Value& at(Ref ref) { return values_[static_cast<std::size_t>(ref)]; }
   const Value& at(Ref ref) const { return values_[static_cast<std::size_t>(ref)]; }
   void own(Ref ref, int reg);
@@ -56,8 +57,9 @@ class ExprValues : RegisterPool::Evictor {
   VectorCode& code_;
   const Expr& expr_;
   LeafSource& leaves_;
-  std::vector<Value> values_;
-  std::vector<Ref> owner_;  ///< by register
+  SmallVector<Value, 48> values_;
+  SmallVector<int, 96> uses_;  ///< positions by value, the root's own included
+  std::array<Ref, 32> owner_;  ///< by register
   Ref current_ = kNoRef;
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,10 @@ class VectorCode : public Xbyak::CodeGenerator {
   bool is_avx512() const { return isa_ == Isa::avx512; }
   int lanes() const { return lanes_of(isa_); }
   int bytes() const { return 4 * lanes(); }
-  Vec vec(int index) const;
+  Vec vec(int index) const {
+    if (is_avx512()) return Xbyak::Zmm(index);
+    return Xbyak::Ymm(index);
+  }
   static int count(Isa isa) { return isa == Isa::avx512 ? 32 : 16; }
   /// The lower half of a register: 16-bit lanes, or f64 before widening.
   Vec half(const Vec& v) const;
@@ -120,13 +124,20 @@ class VectorCode : public Xbyak::CodeGenerator {
   std::vector<std::byte> finish();
 
  private:
+  /// A constant behind the code. Those that only loads read are found by patching the loads' last
+  /// four bytes, which is cheaper than a label.
+  struct Pooled {
+    std::optional<Xbyak::Label> label;
+    std::vector<std::size_t> loads;  ///< ends of instructions
+  };
   void horner(const Vec& d, const Vec& x, const float* c, int n, int step);
   Xbyak::Address pooled(std::uint64_t value, int size);
+  void loads(std::uint64_t value, int size);
   void emit_pool();
 
   Isa isa_;
   RegisterPool vectors_, masks_;
-  std::map<std::pair<int, std::uint64_t>, Xbyak::Label> pool_;  ///< by size and bits
+  std::map<std::pair<int, std::uint64_t>, Pooled> pool_;  ///< by size and bits
   std::map<Table, Xbyak::Label> tables_;
   std::map<std::uint32_t, int> uses_;
   std::map<std::uint32_t, Vec> hoisted_;
