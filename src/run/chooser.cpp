@@ -69,7 +69,7 @@ Choice without_search(const CompileContext& context, const Question& question,
     if (const auto text = find_shipped(table, to_text(question.problem)))
       if (auto candidate = find_candidate(question, accepted, *text))
         return {std::move(*candidate), ChoiceSource::shipped, {}};
-  return {{accepted.front(), accepted.front()->configs(question).front()}, ChoiceSource::model, {}};
+  return {{accepted.front(), accepted.front()->first_config(question)}, ChoiceSource::model, {}};
 }
 
 std::vector<Candidate> first_to_last(Candidate first, std::vector<Candidate> candidates) {

@@ -135,7 +135,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   // What compiling falls back on.
   if (std::ranges::find(accepted, support.choice.candidate.solver) == accepted.end())
     support.choice = {
-        {accepted.front(), accepted.front()->configs(question).front()}, ChoiceSource::model, {}};
+        {accepted.front(), accepted.front()->first_config(question)}, ChoiceSource::model, {}};
   if (with_candidates) support.candidates = candidates_of(question, accepted);
   const auto chosen = std::find(accepted.begin(), accepted.end(), support.choice.candidate.solver);
   std::rotate(accepted.begin(), chosen, chosen + 1);

@@ -111,8 +111,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
     const Solver& solver = *choice.candidate.solver;
     try {
-      if (choice.candidate.config.empty())
-        choice.candidate.config = solver.configs(question).front();
+      if (choice.candidate.config.empty()) choice.candidate.config = solver.first_config(question);
       build_with(context, choice, *variant);
     } catch (const std::exception& error) {
       if (is_out_of_memory(error)) throw;

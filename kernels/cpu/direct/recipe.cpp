@@ -43,7 +43,9 @@ class DirectRecipe final : public Recipe {
                            emit_tile(spec, plan_.in_registers ? &plan_.finish : nullptr)});
     if (!plan_.in_registers) functions.push_back({"direct_rows", emit_rows(plan_.rows)});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"direct_channels", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back(
+          {"direct_channels",
+           emit_channel_prologue(chain_, plan_.isa, plan_.shape.conv.output.len[1])});
     return functions;
   }
 

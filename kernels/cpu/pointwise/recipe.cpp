@@ -39,7 +39,8 @@ class PointwiseRecipe final : public Recipe {
       spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0});
     std::vector<Function> functions{{"pointwise_rows", emit_rows(spec)}};
     if (has_prologue())
-      functions.push_back({"pointwise_channels", emit_channel_prologue(chain_, isa_)});
+      functions.push_back(
+          {"pointwise_channels", emit_channel_prologue(chain_, isa_, walk_.channels)});
     if (streams_) {
       spec.streaming = true;
       functions.push_back({"pointwise_rows_streaming", emit_rows(spec)});
