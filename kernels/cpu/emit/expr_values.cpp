@@ -5,41 +5,37 @@
 
 namespace fuseplan::cpu {
 
-ExprValues::ExprValues(VectorCode& code, const Expr& expr, LeafSource& leaves)
-    : code_(code),
-      expr_(expr),
-      leaves_(leaves),
-      values_(static_cast<std::size_t>(expr.graph.size())) {
-  owner_.fill(kNoRef);
-  list_uses();
-  code_.vectors().set_evictor(this);
-}
-
-void ExprValues::list_uses() {
+ExprUses::ExprUses(const Expr& expr) : values(static_cast<std::size_t>(expr.graph.size())) {
   // Visits all uses, each value's in the order of their positions. A root is used once more: where
   // it is computed, or at the end if it is a leaf.
   const auto each = [&](const auto& visit) {
-    const auto roots = [&](bool leaves, Ref only, int position) {
-      for (const Ref root : expr_.roots)
-        if ((node(root).leaf != Leaf::none) == leaves && (leaves || root == only))
-          visit(at(root), position);
-    };
-    for (Ref i = 0; i < expr_.graph.size(); ++i) {
-      roots(false, i, i);
-      for (const Ref arg : node(i).args)
-        if (arg != kNoRef) visit(at(arg), i);
+    const auto value = [&](Ref ref) -> Span& { return values[static_cast<std::size_t>(ref)]; };
+    const auto is_leaf = [&](Ref ref) { return expr.graph[ref].leaf != Leaf::none; };
+    for (Ref i = 0; i < expr.graph.size(); ++i) {
+      for (const Ref root : expr.roots)
+        if (root == i && !is_leaf(i)) visit(value(i), i);
+      for (const Ref arg : expr.graph[i].args)
+        if (arg != kNoRef) visit(value(arg), i);
     }
-    roots(true, kNoRef, expr_.graph.size());
+    for (const Ref root : expr.roots)
+      if (is_leaf(root)) visit(value(root), expr.graph.size());
   };
-  each([](Value& value, int) { ++value.end; });
+  each([](Span& span, int) { ++span.end; });
   std::uint32_t first = 0;
-  for (Value& value : values_) {
-    value.next = first;
-    first += value.end;
-    value.end = value.next;
+  for (Span& span : values) {
+    span.next = first;
+    first += span.end;
+    span.end = span.next;
   }
-  uses_.resize(first);
-  each([&](Value& value, int position) { uses_[value.end++] = position; });
+  positions.resize(first);
+  each([&](Span& span, int position) { positions[span.end++] = position; });
+}
+
+ExprValues::ExprValues(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves)
+    : code_(code), expr_(expr), uses_(uses), leaves_(leaves), values_(uses.values.size()) {
+  owner_.fill(kNoRef);
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i].uses = uses.values[i];
+  code_.vectors().set_evictor(this);
 }
 
 ExprValues::~ExprValues() { code_.vectors().set_evictor(nullptr); }
@@ -49,7 +45,8 @@ void ExprValues::begin(Ref ref) {
   for (const Ref arg : node(ref).args) {
     if (arg == kNoRef) continue;
     Value& value = at(arg);
-    while (value.next < value.end && uses_[value.next] <= ref) ++value.next;
+    while (value.uses.next < value.uses.end && uses_.positions[value.uses.next] <= ref)
+      ++value.uses.next;
   }
 }
 
@@ -84,7 +81,8 @@ void ExprValues::evict_one() {
   for (const Ref ref : owner_) {
     if (ref == kNoRef || at(ref).pinned) continue;
     const Value& value = at(ref);
-    const int next = value.next < value.end ? uses_[value.next] : std::numeric_limits<int>::max();
+    const int next =
+        remaining(ref) > 0 ? uses_.positions[value.uses.next] : std::numeric_limits<int>::max();
     if (next > farthest) {
       farthest = next;
       victim = ref;
@@ -162,7 +160,7 @@ Vec ExprValues::result_from(Ref ref) {
 }
 
 void ExprValues::finish_root(Ref ref, const std::function<void(const Vec&)>& sink) {
-  ++at(ref).next;
+  ++at(ref).uses.next;
   if (reusable(ref)) {
     at(ref).pinned = true;
     sink(code_.vec(at(ref).reg));

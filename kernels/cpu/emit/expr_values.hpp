@@ -14,7 +14,7 @@ namespace fuseplan::cpu {
 /// stack (Belady's rule); leaves are read again instead.
 class ExprValues : RegisterPool::Evictor {
  public:
-  ExprValues(VectorCode& code, const Expr& expr, LeafSource& leaves);
+  ExprValues(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves);
   ~ExprValues() override;
   ExprValues(const ExprValues&) = delete;
   ExprValues& operator=(const ExprValues&) = delete;
@@ -42,11 +42,10 @@ class ExprValues : RegisterPool::Evictor {
   struct Value {
     int reg = -1, slot = -1;
     bool pinned = false;
-    std::uint32_t next = 0, end = 0;  ///< of uses_: those that are still to come
+    ExprUses::Span uses;  ///< that are still to come
   };
   void evict_one() override;
-  void list_uses();
-  std::size_t remaining(Ref ref) const { return at(ref).end - at(ref).next; }
+  std::size_t remaining(Ref ref) const { return at(ref).uses.end - at(ref).uses.next; }
   Value& at(Ref ref) { return values_[static_cast<std::size_t>(ref)]; }
   const Value& at(Ref ref) const { return values_[static_cast<std::size_t>(ref)]; }
   void own(Ref ref, int reg);
@@ -56,9 +55,9 @@ class ExprValues : RegisterPool::Evictor {
 
   VectorCode& code_;
   const Expr& expr_;
+  const ExprUses& uses_;
   LeafSource& leaves_;
   SmallVector<Value, 48> values_;
-  SmallVector<int, 96> uses_;  ///< positions by value, the root's own included
   std::array<Ref, 32> owner_;  ///< by register
   Ref current_ = kNoRef;
 };
