@@ -123,7 +123,7 @@ void VectorCode::move(const Vec& d, const Source& source) {
   } else if (!source.is_reg()) {
     vmovups(d, source);
   } else if (source.reg().getIdx() != d.getIdx()) {
-    vmovaps(d, source);
+    vmovups(d, source);
   }
 }
 
