@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,14 @@ std::vector<std::string> texts_of(const std::vector<Config>& configs) {
   std::vector<std::string> texts;
   for (const Config& config : configs) texts.push_back(to_text(config));
   return texts;
+}
+
+/// What Solver::offers answers for them: a parser takes nothing but what to_text writes.
+template <typename Config>
+bool is_among(const std::vector<Config>& configs, std::optional<Config> (*parse)(std::string_view),
+              std::string_view text) {
+  const std::optional<Config> config = parse(text);
+  return config && std::ranges::find(configs, *config) != configs.end();
 }
 
 /// The configuration that `text` was written from, by the family's own parser.

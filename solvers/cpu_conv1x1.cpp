@@ -36,7 +36,13 @@ class CpuConv1x1 final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::conv1x1_configs(question.problem, question.chain));
+    return texts_of(space(question));
+  }
+  std::string first_config(const Question& question) const override {
+    return to_text(space(question).front());
+  }
+  bool offers(const Question& question, std::string_view config) const override {
+    return is_among(space(question), cpu::parse_conv1x1_config, config);
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -54,6 +60,11 @@ class CpuConv1x1 final : public Solver {
         "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
         "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
     };
+  }
+
+ private:
+  static std::vector<cpu::Conv1x1Config> space(const Question& question) {
+    return cpu::conv1x1_configs(question.problem, question.chain);
   }
 };
 

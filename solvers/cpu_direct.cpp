@@ -23,7 +23,13 @@ class CpuDirect final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::direct_configs(question.problem, target_of(question)));
+    return texts_of(space(question));
+  }
+  std::string first_config(const Question& question) const override {
+    return to_text(space(question).front());
+  }
+  bool offers(const Question& question, std::string_view config) const override {
+    return is_among(space(question), cpu::parse_direct_config, config);
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -50,6 +56,11 @@ class CpuDirect final : public Solver {
         "f32:1x8x5x9x9:nchw;conv(f32:20x8x3x3x3,pad=1x1x1);bias(f32:1x20x1x1x1);activation(mish)",
         "f16:1x9x4x7x7:ndhwc;conv(f16:17x9x2x3x3,pad=0x1x1,stride=1x2x2);activation(hardswish)",
     };
+  }
+
+ private:
+  static std::vector<cpu::DirectConfig> space(const Question& question) {
+    return cpu::direct_configs(question.problem, target_of(question));
   }
 };
 

@@ -47,15 +47,21 @@ class CpuWinograd final : public Solver {
     const double speedup =
         cpu::winograd_speedup(question.problem, traits.isa, cpu::core_rates(traits.family)) /
         (has_fast_pairs(question) ? kPairsSpeedup : 1);
-    verdict.need(speedup >= kLeastSpeedup, RejectCode::Size, "expected speed",
+    if (speedup >= kLeastSpeedup) return;
+    verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
                  fmt::format("{} or more", kLeastSpeedup),
                  "more channels or more tiles of 4 x 4 outputs", 0);
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::winograd_configs(question.problem, question.traits.isa,
-                                          cpu::core_rates(question.traits.family)));
+    return texts_of(space(question));
+  }
+  std::string first_config(const Question& question) const override {
+    return to_text(space(question).front());
+  }
+  bool offers(const Question& question, std::string_view config) const override {
+    return is_among(space(question), cpu::parse_winograd_config, config);
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -89,6 +95,12 @@ class CpuWinograd final : public Solver {
                                     {RejectCode::DataType, "data type"},
                                     {RejectCode::Layout, "layout"},
                                     {RejectCode::Size, "input channels"}};
+
+ private:
+  static std::vector<cpu::WinogradConfig> space(const Question& question) {
+    return cpu::winograd_configs(question.problem, question.traits.isa,
+                                 cpu::core_rates(question.traits.family));
+  }
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -16,9 +18,24 @@
 namespace fuseplan {
 namespace {
 
-void* map_and_protect(std::span<const std::byte> code, std::size_t bytes) {
+/// The size of every small mapping; pages that no code reaches are never touched.
+constexpr std::size_t kKeptBytes = 64 << 10;
+/// A mapping of that size that nobody uses, executable still.
+std::atomic<void*> kept{nullptr};
+
+void* writable_memory(std::size_t bytes) {
+  if (bytes == kKeptBytes) {
+    void* memory = kept.exchange(nullptr, std::memory_order_acquire);
+    if (memory != nullptr && mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+    if (memory != nullptr) munmap(memory, bytes);
+  }
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void* map_and_protect(std::span<const std::byte> code, std::size_t bytes) {
+  void* memory = writable_memory(bytes);
+  if (memory == nullptr) return nullptr;
   std::memcpy(memory, code.data(), code.size());
   if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0) return memory;
   munmap(memory, bytes);
@@ -53,8 +70,9 @@ void* map_memory_file(std::span<const std::byte> code, std::size_t bytes) {
 CodeMemory::CodeMemory(std::span<const std::byte> code) {
   if (code.empty()) return;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  bytes_ = (code.size() + page - 1) / page * page;
+  bytes_ = std::max((code.size() + page - 1) / page * page, kKeptBytes);
   memory_ = map_and_protect(code, bytes_);
+  reusable_ = memory_ != nullptr && bytes_ == kKeptBytes;
   if (memory_ == nullptr) memory_ = map_memory_file(code, bytes_);
   require(memory_ != nullptr, Status::UnsupportedOp,
           "this system allows no generated code: neither mprotect(PROT_EXEC) nor an executable "
@@ -63,6 +81,7 @@ CodeMemory::CodeMemory(std::span<const std::byte> code) {
 }
 
 CodeMemory::~CodeMemory() {
+  if (reusable_) memory_ = kept.exchange(memory_, std::memory_order_release);
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 

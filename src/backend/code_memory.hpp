@@ -13,6 +13,8 @@ class CodeMemory {
  public:
   /// Throws Error(UnsupportedOp) if the system allows no generated code at all.
   explicit CodeMemory(std::span<const std::byte> code);
+  /// Keeps a small mapping for the next object of this class, one for the process: its pages are
+  /// there already, which is most of what code of a few kilobytes costs.
   ~CodeMemory();
   CodeMemory(const CodeMemory&) = delete;
   CodeMemory& operator=(const CodeMemory&) = delete;
@@ -22,6 +24,7 @@ class CodeMemory {
  private:
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  bool reusable_ = false;  ///< private memory of the size that is kept
 };
 
 }  // namespace fuseplan

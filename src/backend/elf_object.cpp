@@ -23,8 +23,8 @@ void align_to(std::vector<std::byte>& bytes, std::size_t alignment) {
 
 std::size_t append(std::vector<std::byte>& bytes, const void* data, std::size_t size) {
   const std::size_t offset = bytes.size();
-  bytes.resize(offset + size);
-  if (size > 0) std::memcpy(bytes.data() + offset, data, size);
+  const auto* first = static_cast<const std::byte*>(data);
+  bytes.insert(bytes.end(), first, first + size);
   return offset;
 }
 

@@ -76,6 +76,8 @@ Expr compact(const Expr& expr) {
   const auto is_pending = [&](Ref ref) {
     return ref != kNoRef && moved[static_cast<std::size_t>(ref)] == kNoRef;
   };
+  result.graph.reserve(expr.graph.size());
+  result.roots.reserve(expr.roots.size());
   std::vector<Ref> waiting;  // a stack of our own: chains are longer than the machine's is deep
   for (Ref root : expr.roots) {
     waiting.push_back(root);

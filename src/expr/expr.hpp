@@ -60,6 +60,7 @@ class Graph {
     return push({.fn = fn, .args = {a, b, c}});
   }
   Ref push(const Node& node);
+  void reserve(Ref nodes) { nodes_.reserve(static_cast<std::size_t>(nodes)); }
 
   const Node& operator[](Ref ref) const { return nodes_[static_cast<std::size_t>(ref)]; }
   Ref size() const { return static_cast<Ref>(nodes_.size()); }

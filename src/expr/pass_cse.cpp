@@ -10,6 +10,8 @@ int pass_cse(Expr& expr) {
   Graph graph;
   Interner interner(graph);
   std::vector<Ref> moved;
+  graph.reserve(expr.graph.size());
+  moved.reserve(static_cast<std::size_t>(expr.graph.size()));
   int merged = 0;
   for (Ref ref = 0; ref < expr.graph.size(); ++ref) {
     const Node node = with_arguments(expr.graph[ref], moved);

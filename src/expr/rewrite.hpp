@@ -40,6 +40,8 @@ template <typename Rule>
 int rewrite(Expr& expr, Rule&& rule) {
   Rebuilt out;
   std::vector<Ref> moved;
+  out.graph.reserve(expr.graph.size());
+  moved.reserve(static_cast<std::size_t>(expr.graph.size()));
   int replaced = 0;
   for (Ref original = 0; original < expr.graph.size(); ++original) {
     const Node node = with_arguments(expr.graph[original], moved);

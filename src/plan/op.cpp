@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "plan/spelled.hpp"
 
 namespace fuseplan {
 namespace {
@@ -27,8 +28,8 @@ void require_per_channel(const Tensor& params, const Tensor& input, std::string_
   expected[1] = input.lens[1];
   const bool flat = params.rank() == 1 && params.lens[0] == input.lens[1];
   require(flat || params.lens == expected, Status::BadParm,
-          "{} is {}, expected {} (one value per channel)", what, dims_text(params.lens),
-          dims_text(expected));
+          "{} is {}, expected {} (one value per channel)", what, Spelled{params.lens},
+          Spelled{expected});
 }
 
 void require_broadcastable(const Tensor& other, const Tensor& input, std::string_view what) {
@@ -38,7 +39,7 @@ void require_broadcastable(const Tensor& other, const Tensor& input, std::string
   for (int axis = 0; fits && axis < input.rank(); ++axis)
     fits = other.lens[axis] == 1 || other.lens[axis] == input.lens[axis];
   require(fits, Status::BadParm, "{} is {}, expected {} with any length replaced by 1", what,
-          dims_text(other.lens), dims_text(input.lens));
+          Spelled{other.lens}, Spelled{input.lens});
 }
 
 void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
@@ -52,8 +53,8 @@ void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
   validate(params, "per-activation batch normalisation parameters");
   require_real(params, "per-activation batch normalisation parameters");
   require(params.lens == expected, Status::BadParm,
-          "per-activation batch normalisation parameters are {}, expected {}",
-          dims_text(params.lens), dims_text(expected));
+          "per-activation batch normalisation parameters are {}, expected {}", Spelled{params.lens},
+          Spelled{expected});
 }
 
 // What training writes must not share memory with itself, and is f32 whatever the data.
@@ -63,8 +64,8 @@ void require_training(NormMode mode, const Tensor& params, const Tensor& input) 
           "parameters and statistics of batch normalisation for training are {}, expected f32",
           name_of(params.dtype));
   require(!may_overlap(params), Status::BadParm,
-          "parameters {} with strides {} have elements that share memory", dims_text(params.lens),
-          dims_text(params.strides, ','));
+          "parameters {} with strides {} have elements that share memory", Spelled{params.lens},
+          Spelled{params.strides, ','});
 }
 
 void require_mode(Activation mode) {
@@ -77,7 +78,7 @@ void require_source(const Tensor& source, const Tensor& input) {
   validate(source, "x");
   require_real(source, "x");
   require(source.lens == input.lens, Status::BadParm, "x is {}, expected {} as dy",
-          dims_text(source.lens), dims_text(input.lens));
+          Spelled{source.lens}, Spelled{input.lens});
 }
 
 struct OutputOf {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "plan/spelled.hpp"
 
 namespace fuseplan {
 
@@ -25,10 +26,10 @@ Problem::Problem(Tensor input, std::vector<Op> ops, Tensor output)
   validate(output_, "plan output");
   require_storage(output_, "plan output");
   require(!may_overlap(output_), Status::BadParm,
-          "plan output {} with strides {} has elements that share memory", dims_text(output_.lens),
-          dims_text(output_.strides, ','));
+          "plan output {} with strides {} has elements that share memory", Spelled{output_.lens},
+          Spelled{output_.strides, ','});
   require(output_.lens == values_.back().lens, Status::BadParm, "plan output is {}, expected {}",
-          dims_text(output_.lens), dims_text(values_.back().lens));
+          Spelled{output_.lens}, Spelled{values_.back().lens});
 }
 
 int Problem::batch_op() const {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/status.hpp"
+#include "plan/spelled.hpp"
 
 namespace fuseplan {
 namespace {
@@ -35,7 +36,7 @@ Dims strides_in_order(const Dims& lens, const Axes& order) {
   for (int axis : order) {
     strides[axis] = stride;
     require(stride <= kMax / std::max<std::int64_t>(1, lens[axis]), Status::BadParm,
-            "a tensor of {} elements has more than 2^63 - 1 of them", dims_text(lens));
+            "a tensor of {} elements has more than 2^63 - 1 of them", Spelled{lens});
     stride *= lens[axis];
   }
   return strides;
@@ -131,11 +132,11 @@ void validate(const Tensor& tensor, std::string_view what) {
             "{}: dimension {} has length {} and stride {}, both must be positive", what, axis,
             lens[axis], strides[axis]);
     require(lens[axis] - 1 <= budget / strides[axis], Status::BadParm,
-            "{}: {} with strides {} spans more than 2^63 - 1 bytes", what, dims_text(lens),
-            dims_text(strides, ','));
+            "{}: {} with strides {} spans more than 2^63 - 1 bytes", what, Spelled{lens},
+            Spelled{strides, ','});
     budget -= (lens[axis] - 1) * strides[axis];
     require(elements <= kMax / lens[axis], Status::BadParm, "{}: {} is more than 2^63 - 1 elements",
-            what, dims_text(lens));
+            what, Spelled{lens});
     elements *= lens[axis];
   }
 }

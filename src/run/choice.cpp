@@ -60,11 +60,10 @@ std::optional<Candidate> find_candidate(const Question& question,
                                         std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return std::nullopt;
-  for (const Solver* solver : accepted) {
-    if (solver->id() != text.substr(0, colon)) continue;
-    for (std::string& config : solver->configs(question))
-      if (config == text.substr(colon + 1)) return Candidate{solver, std::move(config)};
-  }
+  const std::string_view config = text.substr(colon + 1);
+  for (const Solver* solver : accepted)
+    if (solver->id() == text.substr(0, colon) && solver->offers(question, config))
+      return Candidate{solver, std::string(config)};
   return std::nullopt;
 }
 

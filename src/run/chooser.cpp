@@ -54,6 +54,7 @@ std::optional<Choice> from_value(const Question& question, const Solvers& accept
 
 std::optional<Choice> stored(const CompileContext& context, const Question& question,
                              const Solvers& accepted) {
+  if (context.store->mode() == CacheMode::off) return std::nullopt;
   const auto text = context.store->find_tuning(tuning_key(context, question.problem, accepted));
   if (!text) return std::nullopt;
   auto choice = from_value(question, accepted, *text);
@@ -68,7 +69,7 @@ Choice without_search(const CompileContext& context, const Question& question,
     if (const auto text = find_shipped(table, to_text(question.problem)))
       if (auto candidate = find_candidate(question, accepted, *text))
         return {std::move(*candidate), ChoiceSource::shipped, {}};
-  return {{accepted.front(), accepted.front()->configs(question).front()}, ChoiceSource::model, {}};
+  return {{accepted.front(), accepted.front()->first_config(question)}, ChoiceSource::model, {}};
 }
 
 std::vector<Candidate> first_to_last(Candidate first, std::vector<Candidate> candidates) {

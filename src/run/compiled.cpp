@@ -5,6 +5,7 @@
 
 #include "base/denormals.hpp"
 #include "base/status.hpp"
+#include "plan/spelled.hpp"
 #include "run/arguments.hpp"
 
 namespace fuseplan {
@@ -64,12 +65,12 @@ void Compiled::check_descriptor(const Tensor& given, const Tensor& compiled,
     resized = true;
     require(dynamic_.axes[static_cast<std::size_t>(axis)], Status::BadParm,
             "{} is {}, the plan was compiled for {} and dimension {} was not declared dynamic",
-            what, dims_text(given.lens), dims_text(compiled.lens), axis);
+            what, Spelled{given.lens}, Spelled{compiled.lens}, axis);
   }
   const Tensor expected = resized ? with_lens(compiled, given.lens) : compiled;
   require(given.strides == expected.strides, Status::BadParm,
-          "{} has strides {}, the plan was compiled for {}", what, dims_text(given.strides, ','),
-          dims_text(expected.strides, ','));
+          "{} has strides {}, the plan was compiled for {}", what, Spelled{given.strides, ','},
+          Spelled{expected.strides, ','});
 }
 
 Problem Compiled::problem_for(const Tensor& input, const Tensor& output,
@@ -84,7 +85,7 @@ Problem Compiled::problem_for(const Tensor& input, const Tensor& output,
   }
   const Tensor expected = with_lens(base.output(), value.lens);
   require(output.lens == value.lens, Status::BadParm, "output descriptor is {}, expected {}",
-          dims_text(output.lens), dims_text(value.lens));
+          Spelled{output.lens}, Spelled{value.lens});
   if (value.lens == base.output().lens) {
     require(output == base.output(), Status::BadParm,
             "output descriptor is {}, the plan was compiled for {}", to_text(output),

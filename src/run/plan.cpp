@@ -38,8 +38,10 @@ void Plan::edited() {
 int Plan::append(OpBody op) {
   require_place(op, ops_);
   // Lengths of a chosen output follow the last op, so it is judged when the plan is used.
-  (void)op_output(op, ops_.empty() ? input_ : output_of(op_count() - 1));
+  Tensor value = op_output(op, values_.empty() ? input_ : values_.back());
+  values_.reserve(values_.size() + 1);
   ops_.push_back(std::move(op));
+  values_.push_back(std::move(value));
   edited();
   return op_count() - 1;
 }
@@ -50,11 +52,9 @@ const OpBody& Plan::op(int index) const {
   return ops_[static_cast<std::size_t>(index)];
 }
 
-Tensor Plan::output_of(int index) const {
+const Tensor& Plan::output_of(int index) const {
   (void)op(index);
-  Tensor value = input_;
-  for (int i = 0; i <= index; ++i) value = op_output(ops_[static_cast<std::size_t>(i)], value);
-  return value;
+  return values_[static_cast<std::size_t>(index)];
 }
 
 Tensor Plan::output() const {
@@ -135,7 +135,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   // What compiling falls back on.
   if (std::ranges::find(accepted, support.choice.candidate.solver) == accepted.end())
     support.choice = {
-        {accepted.front(), accepted.front()->configs(question).front()}, ChoiceSource::model, {}};
+        {accepted.front(), accepted.front()->first_config(question)}, ChoiceSource::model, {}};
   if (with_candidates) support.candidates = candidates_of(question, accepted);
   const auto chosen = std::find(accepted.begin(), accepted.end(), support.choice.candidate.solver);
   std::rotate(accepted.begin(), chosen, chosen + 1);

@@ -41,7 +41,7 @@ class Plan {
   int op_count() const { return static_cast<int>(ops_.size()); }
   const OpBody& op(int index) const;
   /// Derived output of op `index`, packed in the input's layout.
-  Tensor output_of(int index) const;
+  const Tensor& output_of(int index) const;
   const Tensor& input() const { return input_; }
 
   /// The output the plan writes: derived unless set.
@@ -77,6 +77,7 @@ class Plan {
 
   Tensor input_;
   std::vector<OpBody> ops_;
+  std::vector<Tensor> values_;  ///< derived output of each op
   std::optional<Tensor> output_;
   DynamicDims dynamic_;
   SolverFilter filter_;

@@ -79,7 +79,8 @@ Rejection compile_failure(const Solver& solver, const std::exception& error) {
 
 KernelCode fetch_code(const CompileContext& context, const Problem& problem,
                       const Candidate& candidate, const Kernel& kernel) {
-  const CacheKey key = key_of(context, problem, candidate, kernel);
+  const bool is_kept = context.store->mode() != CacheMode::off;
+  const CacheKey key = is_kept ? key_of(context, problem, candidate, kernel) : CacheKey();
   const auto compile = [&] {
     return Row{kernel.name, context.backend->compile(kernel, context.traits)};
   };
@@ -110,8 +111,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
     const Solver& solver = *choice.candidate.solver;
     try {
-      if (choice.candidate.config.empty())
-        choice.candidate.config = solver.configs(question).front();
+      if (choice.candidate.config.empty()) choice.candidate.config = solver.first_config(question);
       build_with(context, choice, *variant);
     } catch (const std::exception& error) {
       if (is_out_of_memory(error)) throw;

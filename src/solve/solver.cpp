@@ -72,6 +72,15 @@ void Verdict::need(bool holds, RejectCode code, std::string_view field, std::str
       {code, solver_, op, std::string(field), std::move(got), std::move(need), std::string(hint)});
 }
 
+std::string Solver::first_config(const Question& question) const {
+  return std::move(configs(question).front());
+}
+
+bool Solver::offers(const Question& question, std::string_view config) const {
+  const std::vector<std::string> all = configs(question);
+  return std::find(all.begin(), all.end(), config) != all.end();
+}
+
 const Solver* find_solver(std::string_view id) {
   for (const Solver* solver : all_solvers())
     if (solver->id() == id) return solver;

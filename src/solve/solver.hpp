@@ -92,6 +92,9 @@ class Solver {
   virtual void accepts(const Question& question, Verdict& verdict) const = 0;
   /// The tuning space, as text; the first is the default. Never empty for an accepted problem.
   virtual std::vector<std::string> configs(const Question& question) const = 0;
+  /// The first of them, and whether `config` is one of them, for those who can say it cheaper.
+  virtual std::string first_config(const Question& question) const;
+  virtual bool offers(const Question& question, std::string_view config) const;
   virtual Kernel build(const Question& question, std::string_view config) const = 0;
   /// Problems, as text, that together show what it accepts; the matrix test, the support table and
   /// the bench run them.

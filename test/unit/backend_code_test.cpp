@@ -21,10 +21,10 @@
 namespace fuseplan {
 namespace {
 
-// mov eax, 42; ret
-std::vector<cpu::Function> answer() {
-  std::vector<std::byte> code;
-  for (int value : {0xb8, 42, 0, 0, 0, 0xc3}) code.push_back(static_cast<std::byte>(value));
+// nop, so often; mov eax, 42; ret
+std::vector<cpu::Function> answer(int number = 42, std::size_t nops = 0) {
+  std::vector<std::byte> code(nops, std::byte{0x90});
+  for (int value : {0xb8, number, 0, 0, 0, 0xc3}) code.push_back(static_cast<std::byte>(value));
   return {{"answer", code}};
 }
 
@@ -50,6 +50,32 @@ TEST(CodeMemory, RunsAndIsNeverWritable) {
   const CodeMemory memory(read_elf(object).text);
   EXPECT_EQ(call(memory), 42);
   EXPECT_EQ(rights_of(memory.data()), "r-xp");
+}
+
+// The memory of code that is gone is used again, by one at a time, and is no more writable then.
+TEST(CodeMemory, IsUsedAgain) {
+  const void* place = nullptr;
+  {
+    const CodeMemory first(answer(1)[0].code);
+    place = first.data();
+    EXPECT_EQ(call(first), 1);
+  }
+  const CodeMemory second(answer(2, 5000)[0].code), third(answer(3)[0].code);
+  EXPECT_EQ(second.data(), place);
+  EXPECT_NE(third.data(), place);
+  EXPECT_EQ(rights_of(second.data()), "r-xp");
+  EXPECT_EQ(rights_of(second.data() + 5000), "r-xp");
+  EXPECT_EQ(call(second), 2);
+  EXPECT_EQ(call(third), 3);
+}
+
+TEST(CodeMemory, TakesCodeOfAnySize) {
+  for (const std::size_t nops : {std::size_t{1}, std::size_t{65530}, std::size_t{65531},
+                                 std::size_t{65536}, std::size_t{1} << 20}) {
+    const CodeMemory memory(answer(7, nops)[0].code);
+    EXPECT_EQ(call(memory), 7) << nops;
+    EXPECT_EQ(rights_of(memory.data() + nops), "r-xp") << nops;
+  }
 }
 
 // A process that denies itself RW to RX still gets code, through a memory file.

@@ -135,7 +135,7 @@ TEST_P(DirectConv, Configurations) {
 }
 
 // Chains that end in the tile's registers: operands of every type, the previous output, more
-// values than registers are free, sums carried over several chunks.
+// values than registers are free, sums carried over several chunks or none.
 TEST_P(DirectConv, ChainsInRegisters) {
   const ConvCase cases[] = {
       {{2, 19, 9, 31}, {64, 19, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
@@ -147,9 +147,11 @@ TEST_P(DirectConv, ChainsInRegisters) {
       for (DType out : kTypes)
         for (Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::residual}) {
           const Problem problem = this->problem(shape, in, out, tail);
-          auto configs = direct_configs(problem, GetParam().target);
-          for (cpu::DirectConfig& config : configs) config.chunk = 8;
-          run(problem, configs);
+          for (const int chunk : {8, 64}) {
+            auto configs = direct_configs(problem, GetParam().target);
+            for (cpu::DirectConfig& config : configs) config.chunk = chunk;
+            run(problem, configs);
+          }
         }
 }
 

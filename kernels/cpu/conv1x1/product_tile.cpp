@@ -142,7 +142,7 @@ class ProductEmitter {
 
   // Enough work in a turn to hide the loop.
   std::int64_t unroll() const {
-    constexpr int kProductsPerTurn = 100;
+    constexpr int kProductsPerTurn = 50;
     const int products = spec_.rows * spec_.vectors;
     return std::clamp((kProductsPerTurn + products - 1) / products, 1, 16);
   }

@@ -40,7 +40,8 @@ class Conv1x1Recipe final : public Recipe {
       functions.push_back(
           {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"conv1x1_channels", emit_channel_prologue(chain_, Isa::avx512)});
+      functions.push_back(
+          {"conv1x1_channels", emit_channel_prologue(chain_, Isa::avx512, plan_.shape.outputs())});
     return functions;
   }
 

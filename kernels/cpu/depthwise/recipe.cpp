@@ -22,7 +22,7 @@ class DepthwiseRecipe final : public Recipe {
     functions.push_back({"depthwise_rows", emit_rows(plan_.rows)});
     if (has_stage()) functions.push_back({"depthwise_stage", emit_stage(plan_)});
     if (has_prologue())
-      functions.push_back({"depthwise_prologue", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back({"depthwise_prologue", emit_channel_prologue(chain_, plan_.isa, 0)});
     return functions;
   }
 

@@ -136,7 +136,8 @@ class DirectProgram final : public Program {
     const std::size_t tiles = plan.specs().size();
     for (std::size_t i = 0; i < tiles; ++i)
       tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
-    rows_ = reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[tiles]));
+    if (!plan.in_registers)
+      rows_ = reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[tiles]));
   }
 
   void run(const Arguments& arguments) const override {
@@ -158,13 +159,13 @@ class DirectProgram final : public Program {
 
  private:
   static const void* prologue(const DirectPlan& plan, std::span<const void* const> entries) {
-    const std::size_t before = plan.specs().size() + 1;
+    const std::size_t before = plan.specs().size() + (plan.in_registers ? 0 : 1);
     return entries.size() > before ? entries[before] : nullptr;
   }
 
   DirectPlan plan_;
   std::vector<TileKernel> tiles_;
-  StripChain::RowsKernel rows_ = nullptr;
+  StripChain::RowsKernel rows_ = nullptr;  ///< unless the tile kernels finish
   ChainRunner runner_;
 };
 

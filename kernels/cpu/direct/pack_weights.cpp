@@ -74,7 +74,7 @@ class VectorPacker {
   }
 
  private:
-  const void* source(std::int64_t channel, const Place& place) const {
+  const std::byte* source(std::int64_t channel, const Place& place) const {
     return raw_ + (channel * plan_.shape.conv.weight_stride[0] + place.source) * bytes_;
   }
 
@@ -84,13 +84,15 @@ class VectorPacker {
     alignas(64) float widened[16][16];
     const float* rows[16];
     float* columns[16];
+    const std::byte* first = source(channel, places_[e]);
+    const std::int64_t filter = plan_.shape.conv.weight_stride[0] * bytes_;
     for (int i = 0; i < moves_.lanes; ++i) {
       columns[i] = output + places_[e + static_cast<std::size_t>(i)].vector * step;
       rows[i] = kZeros;
       if (i >= count) continue;
-      const void* row = source(channel + i, places_[e]);
+      const std::byte* row = first + i * filter;
       if (plan_.shape.weights == DType::f32) {
-        rows[i] = static_cast<const float*>(row);
+        rows[i] = reinterpret_cast<const float*>(row);
       } else {
         moves_.widen(row, 1, widened[i], moves_.lanes);
         rows[i] = widened[i];
@@ -115,6 +117,51 @@ class VectorPacker {
   Moves moves_;
 };
 
+/// Weights in f32 whose input channels are neighbours in memory: a square of channels turned at a
+/// time, straight to where it goes.
+class ChannelPacker {
+ public:
+  ChannelPacker(const DirectPlan& plan, const void* raw)
+      : plan_(plan),
+        raw_(static_cast<const float*>(raw)),
+        moves_(moves_for(DType::f32, plan.isa)) {}
+
+  static bool takes(const DirectPlan& plan) {
+    return plan.shape.weights == DType::f32 && plan.shape.conv.weight_stride[1] == 1 &&
+           plan.shape.conv.group_inputs >= plan.lanes();
+  }
+
+  /// As VectorPacker's; `count` fills the lanes.
+  void pack(std::int64_t channel, float* output, std::int64_t step) const {
+    const ConvGeometry& conv = plan_.shape.conv;
+    const float* filters = raw_ + channel * conv.weight_stride[0];
+    for (std::int64_t plane = 0; plane < conv.filter[0]; ++plane)
+      for (std::int64_t row = 0; row < conv.filter[1]; ++row)
+        for (std::int64_t tap = 0; tap < conv.filter[2]; ++tap) {
+          const float* from = filters + plane * conv.weight_stride[2] +
+                              row * conv.weight_stride[3] + tap * conv.weight_stride[4];
+          for (std::int64_t first = 0; first < conv.group_inputs; first += plan_.chunk)
+            chunk(from + first, std::min(plan_.chunk, conv.group_inputs - first),
+                  output + packed_index(plan_, {first, plane, row, tap}) * step,
+                  conv.filter[2] * step);
+        }
+  }
+
+ private:
+  void chunk(const float* from, std::int64_t channels, float* to, std::int64_t step) const {
+    const std::int64_t lanes = moves_.lanes, filter = plan_.shape.conv.weight_stride[0];
+    const std::int64_t whole = channels / lanes * lanes;
+    moves_.turn(from, filter, lanes, whole, to, step);
+    for (std::int64_t i = whole; i < channels; ++i)
+      for (std::int64_t lane = 0; lane < lanes; ++lane)
+        to[i * step + lane] = from[lane * filter + i];
+  }
+
+  const DirectPlan& plan_;
+  const float* raw_;
+  Moves moves_;
+};
+
 }  // namespace
 
 std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at) {
@@ -136,13 +183,17 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
   Scratch scratch;
   std::optional<PairPacker> pairs;
   std::optional<VectorPacker> floats;
+  std::optional<ChannelPacker> channels;
+  const std::int64_t lanes = plan.lanes();
+  const std::int64_t vectors = ceil_div(conv.group_outputs, lanes);
+  const bool whole_vectors = conv.group_outputs % lanes == 0;
   if (plan.config.pairs) {
     pairs.emplace(plan, raw, scratch);
+  } else if (whole_vectors && ChannelPacker::takes(plan)) {
+    channels.emplace(plan, raw);
   } else {
     floats.emplace(plan, raw, places_of(plan, scratch));
   }
-  const std::int64_t lanes = plan.lanes();
-  const std::int64_t vectors = ceil_div(conv.group_outputs, lanes);
   const auto pack_vector = [&](long index) {
     const std::int64_t group = index / vectors, vector = index % vectors;
     const std::int64_t tile = vector / plan.config.vectors;
@@ -154,6 +205,8 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
     const std::int64_t step = plan.vectors_of(tile) * lanes;
     if (pairs) {
       pairs->pack(first, count, output, step);
+    } else if (channels) {
+      channels->pack(first, output, step);
     } else {
       floats->pack(first, count, output, step);
     }

@@ -182,6 +182,8 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
   base.vectors = config.vectors;
   base.pairs = config.pairs;
   base.odd = plan.odd;
+  base.all_channels = plan.chunks == 1;
+  if (base.all_channels) base.channels = plan.depth - (plan.odd ? 1 : 0);
   plan.tiling = cut_row(plan.shape.conv, base, config.pixels);
   cut_blocks(plan);
   stage_block(plan);

@@ -41,9 +41,11 @@ class DirectRecipe final : public Recipe {
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),
                            emit_tile(spec, plan_.in_registers ? &plan_.finish : nullptr)});
-    functions.push_back({"direct_rows", emit_rows(plan_.rows)});
+    if (!plan_.in_registers) functions.push_back({"direct_rows", emit_rows(plan_.rows)});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"direct_channels", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back(
+          {"direct_channels",
+           emit_channel_prologue(chain_, plan_.isa, plan_.shape.conv.output.len[1])});
     return functions;
   }
 

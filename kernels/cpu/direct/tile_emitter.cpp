@@ -23,28 +23,32 @@ class TileCode {
     zero_or_load();
     if (finish_ != nullptr) prefetch_output();
     planes();
-    if (finish_ != nullptr) {
-      Xbyak::Label sums;
-      code_.mov(rdx, field(offsetof(TileCall, finish)));
-      code_.test(rdx, rdx);
-      code_.jz(sums);
-      finish(rdx);
-      code_.leave();
-      code_.L(sums);
-    }
-    for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rsi + i * code_.bytes()], code_.vec(i));
-    if (finish_ != nullptr) {
-      code_.leave();
-    } else {
-      code_.vzeroupper();
-      code_.ret();
-    }
+    finish_or_store();
     return code_.finish();
   }
 
  private:
   /// How a channel's pixel gets into the lanes of a register.
   enum class Load { whole, single };
+
+  void finish_or_store() {
+    Xbyak::Label store;
+    if (finish_ != nullptr) {
+      code_.mov(rdx, field(offsetof(TileCall, finish)));
+      if (!spec_.all_channels) {
+        code_.test(rdx, rdx);
+        code_.jz(store);
+      }
+      finish(rdx);
+      code_.leave();
+      if (spec_.all_channels) return;
+      code_.L(store);
+    }
+    for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rsi + i * code_.bytes()], code_.vec(i));
+    if (finish_ != nullptr) return code_.leave();
+    code_.vzeroupper();
+    code_.ret();
+  }
 
   void finish(const Xbyak::Reg64& call) {
     const Xbyak::Reg64 pointers[] = {rcx, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
@@ -76,12 +80,15 @@ class TileCode {
       code_.mov(eax, kEvenHalves);
       code_.kmovd(even_halves_, eax);
     }
-    code_.cmp(qword[rdi + static_cast<int>(offsetof(TileCall, accumulate))], 0);
-    code_.jne(load);
+    if (!spec_.all_channels) {
+      code_.cmp(qword[rdi + static_cast<int>(offsetof(TileCall, accumulate))], 0);
+      code_.jne(load);
+    }
     for (int i = 0; i < sums(); ++i) {
       const Xbyak::Xmm low(i);
       code_.vxorps(low, low, low);  // writing xmm clears the rest
     }
+    if (spec_.all_channels) return;
     code_.jmp(ready);
     code_.L(load);
     for (int i = 0; i < sums(); ++i) code_.vmovups(code_.vec(i), ptr[rsi + i * code_.bytes()]);
@@ -93,8 +100,10 @@ class TileCode {
     constexpr int kCacheLine = 64;
     Xbyak::Label none;
     code_.mov(rdx, field(offsetof(TileCall, finish)));
-    code_.test(rdx, rdx);
-    code_.jz(none);
+    if (!spec_.all_channels) {
+      code_.test(rdx, rdx);
+      code_.jz(none);
+    }
     code_.mov(rdx, ptr[rdx + static_cast<int>(offsetof(RowsCall, output))]);
     const int bytes =
         spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->output.dtype));
@@ -128,7 +137,7 @@ class TileCode {
   // Several channels per turn where one is too little work to hide the loop behind.
   int unroll() const {
     if (spec_.tap_loop) return 1;
-    constexpr std::int64_t kProductsPerTurn = 64;
+    constexpr std::int64_t kProductsPerTurn = 48;
     const auto products = std::max<std::int64_t>(1, tile_products(spec_));
     const auto turn = static_cast<std::uint64_t>((kProductsPerTurn + products - 1) / products);
     return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(turn), 8));
@@ -153,13 +162,17 @@ class TileCode {
     const int turn = unroll();
     Xbyak::Label many, rest, one, done;
     if (turn > 1) {
-      code_.sub(rdx, turn);
-      code_.jl(rest);
+      const bool none_left = spec_.channels > 0 && spec_.channels % turn == 0;
+      if (!none_left) {
+        code_.sub(rdx, turn);
+        code_.jl(rest);
+      }
       code_.align(32);
       code_.L(many);
       for (int i = 0; i < turn; ++i) taps(i, Load::whole);
       advance(turn);
       code_.sub(rdx, turn);
+      if (none_left) return code_.jnz(many);
       code_.jge(many);
       code_.L(rest);
       code_.add(rdx, turn);

@@ -32,9 +32,13 @@ struct TileSpec {
   std::int64_t taps = 0;  ///< filter width
   std::int64_t stride = 1, dilation = 1;
   std::int64_t first = 0, last = 0;
-  bool tap_loop = false;   ///< filter width as a loop over TileCall::taps, for wide filters
-  bool pairs = false;      ///< bf16 in pairs of input channels, multiplied by vdpbf16ps; else f32
-  bool odd = false;        ///< with pairs: a single channel may be left over, see TileCall::single
+  bool tap_loop = false;  ///< filter width as a loop over TileCall::taps, for wide filters
+  bool pairs = false;     ///< bf16 in pairs of input channels, multiplied by vdpbf16ps; else f32
+  bool odd = false;       ///< with pairs: a single channel may be left over, see TileCall::single
+  /// Calls sum over all channels: none has TileCall::accumulate, and all have TileCall::finish if
+  /// the kernel has a chain.
+  bool all_channels = false;
+  std::int64_t channels = 0;  ///< TileCall::channels of all calls; 0: any
   std::int64_t ahead = 0;  ///< bytes of weights to ask the caches for before they are read; 0: none
   TileSteps steps;
 

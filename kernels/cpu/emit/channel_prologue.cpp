@@ -28,7 +28,8 @@ RowsSpec rows_over_channels(const SplitChain& chain, Isa isa) {
 
 }  // namespace
 
-std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa) {
+std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa,
+                                             std::int64_t channels) {
   if (chain.channels.roots.empty()) return {};
   const RowsSpec spec = rows_over_channels(chain, isa);
   VectorCode c(isa);
@@ -45,7 +46,7 @@ std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa) {
     });
   };
 
-  Xbyak::Label next, last, done;
+  Xbyak::Label next, rest, done;
   c.enter();
   c.reserve_words(1);
   c.mov(c.rax, c.ptr[RowsLeaves::call() + offsetof(RowsCall, output_step)]);
@@ -53,18 +54,23 @@ std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa) {
   c.mov(left, c.ptr[RowsLeaves::call() + offsetof(RowsCall, lanes)]);
   leaves.start(RowsLeaves::Rows::one);
   c.xor_(lane.cvt32(), lane.cvt32());
-  c.L(next);
-  c.cmp(left, c.lanes());
-  c.jb(last);
-  vector(false);
-  c.add(lane, c.lanes());
-  c.sub(left, c.lanes());
-  c.jmp(next);
-  c.L(last);
-  c.test(left, left);
-  c.jz(done);
-  leaves.storage().begin_partial(left);
-  vector(true);
+  const bool any = channels == 0;
+  if (any || channels >= c.lanes()) {
+    c.sub(left, c.lanes());
+    if (any) c.jb(rest);
+    c.L(next);
+    vector(false);
+    c.add(lane, c.lanes());
+    c.sub(left, c.lanes());
+    c.jae(next);
+    c.L(rest);
+    c.add(left, c.lanes());
+  }
+  if (any || channels % c.lanes() != 0) {
+    if (any) c.jz(done);
+    leaves.storage().begin_partial(left);
+    vector(true);
+  }
   c.L(done);
   c.leave();
   leaves.storage().emit_tables();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "expr/chain.hpp"
@@ -14,7 +15,9 @@ namespace fuseplan::cpu {
 ///   uniforms     roots of SplitChain::uniforms
 ///   output       root r of channel k goes to float [r][k]; output_step bytes from root to root
 ///   lanes        channels; rows is 1
+/// `channels`: what `lanes` is in every call; 0: any.
 /// Nothing beyond the last channel is read or written. Empty if there are no roots.
-std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa);
+std::vector<std::byte> emit_channel_prologue(const SplitChain& chain, Isa isa,
+                                             std::int64_t channels);
 
 }  // namespace fuseplan::cpu

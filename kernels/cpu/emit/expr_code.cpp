@@ -154,8 +154,9 @@ int vectors_per_turn(const Expr& expr) {
   return work <= 8 ? 4 : work <= 20 ? 2 : 1;
 }
 
-void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves, const RootSink& sink) {
-  ExprValues values(code, expr, leaves);
+void emit_expr(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves,
+               const RootSink& sink) {
+  ExprValues values(code, expr, uses, leaves);
   const auto finish = [&](Ref ref) {
     for (std::size_t r = 0; r < expr.roots.size(); ++r)
       if (expr.roots[r] == ref) values.finish_root(ref, [&](const Vec& v) { sink(r, v); });

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/containers.hpp"
 #include "expr/expr.hpp"
 #include "kernels/cpu/emit/vector_code.hpp"
 
@@ -35,9 +36,24 @@ int vectors_per_turn(const Expr& expr);
 /// Called for each root once its value is in `value`, which may be overwritten.
 using RootSink = std::function<void(std::size_t root, const Vec& value)>;
 
+/// Where an expression's values are used, found once for many emissions of it.
+struct ExprUses {
+  explicit ExprUses(const Expr& expr);
+  struct Span {
+    std::uint32_t next = 0, end = 0;  ///< in `positions`
+  };
+  SmallVector<Span, 48> values;
+  SmallVector<int, 96> positions;  ///< by value, in order, a root's own included
+};
+
 /// Emits machine code for all roots of `expr` over one vector. Values live in registers of the
 /// code's pool, in stack slots when those run out, and are dropped after their last use. All
 /// registers and slots are free again at the end.
-void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves, const RootSink& sink);
+void emit_expr(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves,
+               const RootSink& sink);
+inline void emit_expr(VectorCode& code, const Expr& expr, LeafSource& leaves,
+                      const RootSink& sink) {
+  emit_expr(code, expr, ExprUses(expr), leaves, sink);
+}
 
 }  // namespace fuseplan::cpu

@@ -1,37 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/expr_values.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace fuseplan::cpu {
 
-ExprValues::ExprValues(VectorCode& code, const Expr& expr, LeafSource& leaves)
-    : code_(code),
-      expr_(expr),
-      leaves_(leaves),
-      values_(static_cast<std::size_t>(expr.graph.size())),
-      owner_(32, kNoRef) {
-  for (Ref i = 0; i < expr.graph.size(); ++i)
-    for (const Ref arg : expr.graph[i].args)
-      if (arg != kNoRef) at(arg).uses.push_back(i);
-  // A root is used once more: where it is computed, or at the end if it is a leaf.
-  for (const Ref root : expr.roots)
-    at(root).uses.push_back(node(root).leaf == Leaf::none ? root : expr.graph.size());
-  for (Value& value : values_) std::sort(value.uses.begin(), value.uses.end());
+ExprUses::ExprUses(const Expr& expr) : values(static_cast<std::size_t>(expr.graph.size())) {
+  // Visits all uses, each value's in the order of their positions. A root is used once more: where
+  // it is computed, or at the end if it is a leaf.
+  const auto each = [&](const auto& visit) {
+    const auto value = [&](Ref ref) -> Span& { return values[static_cast<std::size_t>(ref)]; };
+    const auto is_leaf = [&](Ref ref) { return expr.graph[ref].leaf != Leaf::none; };
+    for (Ref i = 0; i < expr.graph.size(); ++i) {
+      for (const Ref root : expr.roots)
+        if (root == i && !is_leaf(i)) visit(value(i), i);
+      for (const Ref arg : expr.graph[i].args)
+        if (arg != kNoRef) visit(value(arg), i);
+    }
+    for (const Ref root : expr.roots)
+      if (is_leaf(root)) visit(value(root), expr.graph.size());
+  };
+  each([](Span& span, int) { ++span.end; });
+  std::uint32_t first = 0;
+  for (Span& span : values) {
+    span.next = first;
+    first += span.end;
+    span.end = span.next;
+  }
+  positions.resize(first);
+  each([&](Span& span, int position) { positions[span.end++] = position; });
+}
+
+ExprValues::ExprValues(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves)
+    : code_(code), expr_(expr), uses_(uses), leaves_(leaves), values_(uses.values.size()) {
+  owner_.fill(kNoRef);
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i].uses = uses.values[i];
   code_.vectors().set_evictor(this);
 }
 
 ExprValues::~ExprValues() { code_.vectors().set_evictor(nullptr); }
-
-std::size_t ExprValues::remaining(Ref ref) const { return at(ref).uses.size() - at(ref).next; }
 
 void ExprValues::begin(Ref ref) {
   current_ = ref;
   for (const Ref arg : node(ref).args) {
     if (arg == kNoRef) continue;
     Value& value = at(arg);
-    while (value.next < value.uses.size() && value.uses[value.next] <= ref) ++value.next;
+    while (value.uses.next < value.uses.end && uses_.positions[value.uses.next] <= ref)
+      ++value.uses.next;
   }
 }
 
@@ -67,7 +82,7 @@ void ExprValues::evict_one() {
     if (ref == kNoRef || at(ref).pinned) continue;
     const Value& value = at(ref);
     const int next =
-        value.next < value.uses.size() ? value.uses[value.next] : std::numeric_limits<int>::max();
+        remaining(ref) > 0 ? uses_.positions[value.uses.next] : std::numeric_limits<int>::max();
     if (next > farthest) {
       farthest = next;
       victim = ref;
@@ -145,7 +160,7 @@ Vec ExprValues::result_from(Ref ref) {
 }
 
 void ExprValues::finish_root(Ref ref, const std::function<void(const Vec&)>& sink) {
-  ++at(ref).next;
+  ++at(ref).uses.next;
   if (reusable(ref)) {
     at(ref).pinned = true;
     sink(code_.vec(at(ref).reg));

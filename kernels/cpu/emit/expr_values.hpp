@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <optional>
-#include <vector>
 
+#include "base/containers.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 
 namespace fuseplan::cpu {
@@ -13,7 +14,7 @@ namespace fuseplan::cpu {
 /// stack (Belady's rule); leaves are read again instead.
 class ExprValues : RegisterPool::Evictor {
  public:
-  ExprValues(VectorCode& code, const Expr& expr, LeafSource& leaves);
+  ExprValues(VectorCode& code, const Expr& expr, const ExprUses& uses, LeafSource& leaves);
   ~ExprValues() override;
   ExprValues(const ExprValues&) = delete;
   ExprValues& operator=(const ExprValues&) = delete;
@@ -41,11 +42,10 @@ class ExprValues : RegisterPool::Evictor {
   struct Value {
     int reg = -1, slot = -1;
     bool pinned = false;
-    std::vector<int> uses;  ///< positions, the root's own included
-    std::size_t next = 0;
+    ExprUses::Span uses;  ///< that are still to come
   };
   void evict_one() override;
-  std::size_t remaining(Ref ref) const;
+  std::size_t remaining(Ref ref) const { return at(ref).uses.end - at(ref).uses.next; }
   Value& at(Ref ref) { return values_[static_cast<std::size_t>(ref)]; }
   const Value& at(Ref ref) const { return values_[static_cast<std::size_t>(ref)]; }
   void own(Ref ref, int reg);
@@ -55,9 +55,10 @@ class ExprValues : RegisterPool::Evictor {
 
   VectorCode& code_;
   const Expr& expr_;
+  const ExprUses& uses_;
   LeafSource& leaves_;
-  std::vector<Value> values_;
-  std::vector<Ref> owner_;  ///< by register
+  SmallVector<Value, 48> values_;
+  std::array<Ref, 32> owner_;  ///< by register
   Ref current_ = kNoRef;
 };
 

@@ -129,7 +129,7 @@ void TileFinisher::finish_one(std::size_t index) {
     code_.vcvtdq2ps(to, sum_);
     sum_ = Source(to);
   }
-  emit_expr(code_, spec_.body, *this, [&](std::size_t, const Vec& value) {
+  emit_expr(code_, spec_.body, uses_, *this, [&](std::size_t, const Vec& value) {
     const Xbyak::Address to = pointers_.output(place_);
     partial_ ? storage_.store_partial(to, value, spec_.output.dtype)
              : storage_.store(to, value, spec_.output.dtype);

@@ -25,7 +25,7 @@ struct TileSum {
 class TileFinisher : LeafSource {
  public:
   TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage)
-      : code_(code), spec_(spec), pointers_(pointers), storage_(storage) {}
+      : code_(code), spec_(spec), uses_(spec.body), pointers_(pointers), storage_(storage) {}
 
   /// In this order: those that share channels next to one another. Afterwards the pool is as it was
   /// and the sums are gone.
@@ -58,6 +58,7 @@ class TileFinisher : LeafSource {
 
   VectorCode& code_;
   const FinishSpec& spec_;
+  ExprUses uses_;
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;

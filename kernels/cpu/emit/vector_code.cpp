@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 namespace fuseplan::cpu {
@@ -14,8 +15,26 @@ constexpr int kTailMask = 1;  // k1 belongs to partial vectors, k0 cannot be use
 const Xbyak::Reg64 kSaved[] = {Xbyak::util::rbx, Xbyak::util::r12, Xbyak::util::r13,
                                Xbyak::util::r14, Xbyak::util::r15};
 
+/// The buffer that most functions fit, kept by each thread from one function to the next.
+struct KeptBuffer {
+  std::uint8_t* bytes = nullptr;
+  bool taken = false;
+  ~KeptBuffer() { std::free(bytes); }
+};
+
 Xbyak::Allocator* heap_allocator() {
+  static thread_local KeptBuffer kept;
   struct Heap : Xbyak::Allocator {
+    std::uint8_t* alloc(std::size_t size) override {
+      if (size != kInitialBytes || kept.taken) return Xbyak::Allocator::alloc(size);
+      if (kept.bytes == nullptr) kept.bytes = Xbyak::Allocator::alloc(size);
+      kept.taken = kept.bytes != nullptr;
+      return kept.bytes;
+    }
+    void free(std::uint8_t* bytes) override {
+      if (bytes != kept.bytes) return Xbyak::Allocator::free(bytes);
+      kept.taken = false;
+    }
     bool useProtect() const override { return false; }
   };
   static Heap heap;
@@ -32,20 +51,21 @@ VectorCode::VectorCode(Isa isa)
   for (int i = 7; i > kTailMask; --i) masks_.give(i);
 }
 
-Vec VectorCode::vec(int index) const {
-  if (is_avx512()) return Xbyak::Zmm(index);
-  return Xbyak::Ymm(index);
-}
-
 Vec VectorCode::half(const Vec& v) const {
   if (is_avx512()) return Xbyak::Ymm(v.getIdx());
   return Xbyak::Xmm(v.getIdx());
 }
 
 Xbyak::Address VectorCode::pooled(std::uint64_t value, int size) {
-  Xbyak::Label& label = pool_[{size, value}];
-  if (is_avx512()) return ptr_b[rip + label];
-  return ptr[rip + label];
+  std::optional<Xbyak::Label>& label = pool_[{size, value}].label;
+  if (!label) label.emplace();
+  if (is_avx512()) return ptr_b[rip + *label];
+  return ptr[rip + *label];
+}
+
+/// The instruction just emitted, from `rip` with nothing behind its displacement, loads a constant.
+void VectorCode::loads(std::uint64_t value, int size) {
+  pool_[{size, value}].loads.push_back(getSize());
 }
 
 Source VectorCode::bits(std::uint32_t value) {
@@ -78,10 +98,9 @@ void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
   } else if (value == 0) {
     const Xbyak::Xmm low(d.getIdx());
     vxorps(low, low, low);  // writing xmm clears the rest
-  } else if (is_avx512()) {
-    vbroadcastss(d, ptr[rip + pool_[{4, value}]]);
   } else {
-    vmovaps(d, ptr[rip + pool_[{4, value}]]);
+    is_avx512() ? vbroadcastss(d, ptr[rip]) : vmovaps(d, ptr[rip]);
+    loads(value, 4);
   }
 }
 
@@ -94,12 +113,8 @@ void VectorCode::look_up(const Vec& d, const Vec& index, const Table& table) {
 }
 
 void VectorCode::load64(const Vec& d, double value) {
-  Xbyak::Label& label = pool_[{8, std::bit_cast<std::uint64_t>(value)}];
-  if (is_avx512()) {
-    vbroadcastsd(Xbyak::Zmm(d.getIdx()), ptr[rip + label]);
-  } else {
-    vmovapd(d, ptr[rip + label]);
-  }
+  is_avx512() ? vbroadcastsd(Xbyak::Zmm(d.getIdx()), ptr[rip]) : vmovapd(d, ptr[rip]);
+  loads(std::bit_cast<std::uint64_t>(value), 8);
 }
 
 void VectorCode::move(const Vec& d, const Source& source) {
@@ -108,7 +123,7 @@ void VectorCode::move(const Vec& d, const Source& source) {
   } else if (!source.is_reg()) {
     vmovups(d, source);
   } else if (source.reg().getIdx() != d.getIdx()) {
-    vmovaps(d, source);
+    vmovups(d, source);
   }
 }
 
@@ -200,7 +215,8 @@ void VectorCode::emit_pool() {
   const int copies_bytes = is_avx512() ? 0 : bytes();
   for (auto entry = pool_.rbegin(); entry != pool_.rend(); ++entry) {  // 8-byte constants first
     const auto& [size, value] = entry->first;
-    L(entry->second);
+    if (entry->second.label) L(*entry->second.label);
+    for (const std::size_t end : entry->second.loads) rewrite(end - 4, getSize() - end, 4);
     for (int at = 0; at == 0 || at < copies_bytes; at += size) {
       if (size == 8) {
         dq(value);

@@ -19,7 +19,8 @@ class GroupedRecipe final : public Recipe {
     functions.push_back({"grouped_tiles", plan_.lanes_are_channels ? emit_channel_tiles(plan_)
                                                                    : emit_column_tiles(plan_)});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"grouped_channels", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back(
+          {"grouped_channels", emit_channel_prologue(chain_, plan_.isa, plan_.g.output.len[1])});
     return functions;
   }
 

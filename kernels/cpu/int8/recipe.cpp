@@ -32,7 +32,8 @@ class ByteRecipe final : public Recipe {
       functions.push_back({"int8_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_,
                                                             plan_.isa, DType::i32))});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"int8_channels", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back({"int8_channels", emit_channel_prologue(chain_, plan_.isa,
+                                                                  plan_.shape.conv.output.len[1])});
     return functions;
   }
 

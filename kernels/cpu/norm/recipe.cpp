@@ -51,9 +51,10 @@ class NormRecipe final : public Recipe {
       functions.push_back({"norm_rows_streaming", emit_rows(rows)});
     }
     if (has_channels(chain_))
-      functions.push_back({"norm_channels", emit_channel_prologue(chain_, isa_)});
+      functions.push_back({"norm_channels", emit_channel_prologue(chain_, isa_, 0)});
     if (stages_.backward && has_channels(chain_.sums.front()))
-      functions.push_back({"norm_sums_channels", emit_channel_prologue(chain_.sums.front(), isa_)});
+      functions.push_back(
+          {"norm_sums_channels", emit_channel_prologue(chain_.sums.front(), isa_, 0)});
     return functions;
   }
 

@@ -50,6 +50,8 @@ std::vector<TileSpec> WinogradPlan::specs() const {
                      .taps = 1,
                      .first = 0,
                      .last = pixels,
+                     .all_channels = true,
+                     .channels = inputs(),
                      .ahead = kWeightsAhead,
                      .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}});
     }

@@ -45,7 +45,8 @@ class WinogradRecipe final : public Recipe {
     functions.push_back(
         {"winograd_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.isa))});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"winograd_channels", emit_channel_prologue(chain_, plan_.isa)});
+      functions.push_back(
+          {"winograd_channels", emit_channel_prologue(chain_, plan_.isa, plan_.outputs())});
     return functions;
   }
 

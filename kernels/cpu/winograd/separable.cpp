@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/winograd/separable.hpp"
 
+#include <bit>
 #include <cmath>
+#include <set>
 #include <vector>
+
+#include "base/status.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -13,9 +17,8 @@ using VectorAccess = std::function<void(int index, const Vec& v)>;
 /// after their last use.
 class MapCode {
  public:
-  MapCode(VectorCode& code, const LinearMap& map, const VectorAccess& load,
-          const VectorAccess& store)
-      : code_(code), map_(map), load_(load), store_(store) {
+  MapCode(VectorCode& code, const LinearMap& map, VectorAccess load, VectorAccess store)
+      : code_(code), map_(map), load_(std::move(load)), store_(std::move(store)) {
     const std::size_t values = static_cast<std::size_t>(map.inputs) + map.steps.size();
     registers_.assign(values, kNone);
     last_use_.assign(values, 0);
@@ -98,31 +101,61 @@ class MapCode {
 
   VectorCode& code_;
   const LinearMap& map_;
-  const VectorAccess &load_, &store_;
+  VectorAccess load_, store_;
   std::vector<int> registers_;
   std::vector<std::size_t> last_use_;
 };
 
+/// Emits `body` for `count` turns of a loop.
+void emit_turns(VectorCode& code, int count, const std::function<void()>& body) {
+  Xbyak::Label turn;
+  code.mov(code.r13d, count);
+  code.L(turn);
+  body();
+  code.dec(code.r13d);
+  code.jnz(turn);
+}
+
 }  // namespace
 
+void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal) {
+  // A map has up to 12 values at once, and 16 registers leave little.
+  if (!code.is_avx512()) return;
+  std::set<std::uint32_t> factors;
+  for (const LinearMap* map : {&vertical, &horizontal})
+    for (const LinearMap::Step& step : map->steps)
+      for (const LinearMap::Term& term : step.terms)
+        if (std::fabs(term.factor) != 1) factors.insert(std::bit_cast<std::uint32_t>(term.factor));
+  for (const std::uint32_t factor : factors) code.hoist(factor);
+}
+
 void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal,
-                    const MatrixAccess& load, const MatrixAccess& store) {
+                    const MatrixWalk& load_columns, const MatrixWalk& store_rows) {
+  const Xbyak::Reg64 at = code.r12;
+  const int columns = horizontal.inputs, row_bytes = columns * code.bytes();
   std::vector<int> slots;
-  for (int i = 0; i < vertical.outputs * horizontal.inputs; ++i) slots.push_back(code.take_slot());
-  const auto slot = [&](int row, int column) {
-    return code.slot(slots[static_cast<std::size_t>(row * horizontal.inputs + column)]);
-  };
-  for (int column = 0; column < horizontal.inputs; ++column) {
-    const VectorAccess from = [&](int row, const Vec& v) { load(row, column, v); };
-    const VectorAccess to = [&](int row, const Vec& v) { code.vmovaps(slot(row, column), v); };
-    MapCode(code, vertical, from, to).emit();
-  }
-  for (int row = 0; row < vertical.outputs; ++row) {
-    const VectorAccess from = [&](int column, const Vec& v) { code.vmovaps(v, slot(row, column)); };
-    const VectorAccess to = [&](int column, const Vec& v) { store(row, column, v); };
-    MapCode(code, horizontal, from, to).emit();
-  }
-  for (const int index : slots) code.give_slot(index);
+  for (int i = 0; i < vertical.outputs * columns; ++i) slots.push_back(code.take_slot());
+  require(slots.back() - slots.front() + 1 == std::ssize(slots), Status::InternalError,
+          "a matrix needs neighbouring slots");
+  code.lea(at, code.slot(slots.front()));
+  emit_turns(code, columns, [&] {
+    MapCode(code, vertical, load_columns.move, [&](int row, const Vec& v) {
+      code.vmovaps(code.ptr[at + row * row_bytes], v);
+    }).emit();
+    load_columns.next();
+    code.add(at, code.bytes());
+  });
+  code.lea(at, code.slot(slots.front()));
+  emit_turns(code, vertical.outputs, [&] {
+    const auto load = [&](int column, const Vec& v) {
+      code.vmovaps(v, code.ptr[at + column * code.bytes()]);
+    };
+    MapCode(code, horizontal, load, store_rows.move).emit();
+    store_rows.next();
+    code.add(at, row_bytes);
+  });
+  // Backwards, so that the next to take them gets them in order again.
+  for (auto index = slots.rbegin(); index != slots.rend(); ++index) code.give_slot(*index);
 }
 
 }  // namespace fuseplan::cpu

@@ -8,12 +8,20 @@
 
 namespace fuseplan::cpu {
 
-/// Code that moves a vector between a register and place (row, column) of a matrix.
-using MatrixAccess = std::function<void(int row, int column, const Vec& v)>;
+/// Code that walks along one side of a matrix: `move` takes a vector from or to place `index` of
+/// the row or column the walk is at, `next` goes on to the next one.
+struct MatrixWalk {
+  std::function<void(int index, const Vec& v)> move;
+  std::function<void()> next;
+};
 
-/// Emits Y = V X H^T for matrices of vectors: `vertical` maps columns, then `horizontal` maps rows.
-/// What is in between stays in the stack frame.
+/// Emits Y = V X H^T for matrices of vectors, as a loop over the columns of X, which `vertical`
+/// maps, and one over the rows of the result, which `horizontal` maps. What is in between stays in
+/// the stack frame. Uses r12 and r13, which `enter` saves.
 void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal,
-                    const MatrixAccess& load, const MatrixAccess& store);
+                    const MatrixWalk& load_columns, const MatrixWalk& store_rows);
+
+/// Emits what puts the maps' factors into registers, if there are enough; behind `enter`.
+void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal);
 
 }  // namespace fuseplan::cpu

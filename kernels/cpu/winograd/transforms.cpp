@@ -21,23 +21,28 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
   VectorCode c(isa);
   Storage storage(c, {c.r9, c.r10, c.r11});
   const Xbyak::Reg64 points = c.rsi, offset = c.rcx, output = c.rdx, channels = c.r8;
+  const Xbyak::Reg64 column_points = c.r14, row_output = c.r15;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
   const auto tile = [&](bool partial) {
-    const auto load = [&](int row, int column, const Vec& v) {
-      c.mov(c.rax, c.ptr[points + (row * columns.inputs() + column) * 8]);
+    const auto load = [&](int row, const Vec& v) {
+      c.mov(c.rax, c.ptr[column_points + row * columns.inputs() * 8]);
       if (partial) {
         storage.load_partial(v, c.ptr[c.rax + offset], dtype);
       } else {
         storage.load(v, c.ptr[c.rax + offset], dtype);
       }
     };
-    const auto store = [&](int row, int column, const Vec& v) {
-      c.vmovups(c.ptr[output + disp((row * columns.inputs() + column) * position)], v);
+    const auto store = [&](int column, const Vec& v) {
+      c.vmovups(c.ptr[row_output + disp(column * position)], v);
     };
-    emit_separable(c, rows.input, columns.input, load, store);
+    c.mov(column_points, points);
+    c.mov(row_output, output);
+    emit_separable(c, rows.input, columns.input, {load, [&] { c.add(column_points, 8); }},
+                   {store, [&] { c.add(row_output, disp(columns.inputs() * position)); }});
   };
   Xbyak::Label whole, rest, done;
   c.enter();
+  keep_factors(c, rows.input, columns.input);
   c.mov(points, field(offsetof(InputCall, points)));
   c.mov(offset, field(offsetof(InputCall, offset)));
   c.mov(output, field(offsetof(InputCall, output)));
@@ -68,15 +73,14 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   VectorCode c(isa);
   const Xbyak::Reg64 filters = c.rsi, output = c.rdx, channels = c.r8, row_start = c.r10;
   const Xbyak::Reg64 once = c.rax, thrice = c.r9, five_times = c.r11, row_step = c.rbx;
+  const Xbyak::Reg64 column_filters = c.r14;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
-  const auto load = [&](int row, int column, const Vec& v) {
-    c.vmovups(v, c.ptr[filters + (row * kFilterTaps + column) * c.bytes()]);
+  const auto load = [&](int row, const Vec& v) {
+    c.vmovups(v, c.ptr[column_filters + row * kFilterTaps * c.bytes()]);
   };
-  // Positions are stored in their order.
   const Xbyak::RegExp at[] = {row_start,          row_start + once,     row_start + once * 2,
                               row_start + thrice, row_start + once * 4, row_start + five_times};
-  const auto store = [&](int row, int column, const Vec& v) {
-    if (row > 0 && column == 0) c.add(row_start, row_step);
+  const auto store = [&](int column, const Vec& v) {
     if (streaming) {
       c.vmovntps(c.ptr[at[column]], v);
     } else {
@@ -85,6 +89,7 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   };
   Xbyak::Label channel;
   c.enter();
+  keep_factors(c, rows.filter, columns.filter);
   c.mov(filters, field(offsetof(FilterCall, filters)));
   c.mov(output, field(offsetof(FilterCall, output)));
   c.mov(channels, field(offsetof(FilterCall, channels)));
@@ -93,8 +98,10 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   c.lea(five_times, c.ptr[once + once * 4]);
   c.imul(row_step, once, columns.inputs());
   c.L(channel);
+  c.mov(column_filters, filters);
   c.mov(row_start, output);
-  emit_separable(c, rows.filter, columns.filter, load, store);
+  emit_separable(c, rows.filter, columns.filter, {load, [&] { c.add(column_filters, c.bytes()); }},
+                 {store, [&] { c.add(row_start, row_step); }});
   c.add(filters, kFilterTaps * kFilterTaps * c.bytes());
   c.add(output, field(offsetof(FilterCall, step)));
   c.dec(channels);
@@ -108,15 +115,17 @@ std::vector<std::byte> emit_output_transform(Isa isa, const Axis& rows, const Ax
                                              const OutputStrides& strides) {
   VectorCode c(isa);
   const Xbyak::Reg64 sums = c.rsi, pixels = c.rdx, tiles = c.r8, vectors = c.rcx, next = c.r9;
+  const Xbyak::Reg64 column_sums = c.r14, row_pixels = c.r15;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
-  const auto load = [&](int row, int column, const Vec& v) {
-    c.vmovups(v, c.ptr[sums + disp((row * columns.inputs() + column) * strides.position)]);
+  const auto load = [&](int row, const Vec& v) {
+    c.vmovups(v, c.ptr[column_sums + disp(row * columns.inputs() * strides.position)]);
   };
-  const auto store = [&](int row, int column, const Vec& v) {
-    c.vmovups(c.ptr[pixels + disp(row * strides.row + column * strides.column)], v);
+  const auto store = [&](int column, const Vec& v) {
+    c.vmovups(c.ptr[row_pixels + disp(column * strides.column)], v);
   };
   Xbyak::Label tile, vector;
   c.enter();
+  keep_factors(c, rows.output, columns.output);
   c.mov(sums, field(offsetof(OutputCall, sums)));
   c.mov(pixels, field(offsetof(OutputCall, pixels)));
   c.mov(tiles, field(offsetof(OutputCall, tiles)));
@@ -125,7 +134,11 @@ std::vector<std::byte> emit_output_transform(Isa isa, const Axis& rows, const Ax
   c.L(tile);
   c.mov(vectors, field(offsetof(OutputCall, vectors)));
   c.L(vector);
-  emit_separable(c, rows.output, columns.output, load, store);
+  c.mov(column_sums, sums);
+  c.mov(row_pixels, pixels);
+  emit_separable(c, rows.output, columns.output,
+                 {load, [&] { c.add(column_sums, disp(strides.position)); }},
+                 {store, [&] { c.add(row_pixels, disp(strides.row)); }});
   c.add(sums, c.bytes());
   c.add(pixels, c.bytes());
   c.dec(vectors);

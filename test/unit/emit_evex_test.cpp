@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// What VectorCode encodes itself against what Xbyak makes of the same instruction.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "kernels/cpu/emit/vector_code.hpp"
+#include "support/random.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using Xbyak::Address;
+using Xbyak::Operand;
+using Xbyak::Zmm;
+
+/// The same call on both; bytes of the instruction alone.
+template <typename Emit>
+std::vector<std::byte> ours(const Emit& emit) {
+  cpu::VectorCode code(cpu::Isa::avx512);
+  emit(code);
+  std::vector<std::byte> bytes(code.getSize());
+  std::memcpy(bytes.data(), code.getCode(), bytes.size());
+  return bytes;
+}
+template <typename Emit>
+std::vector<std::byte> xbyaks(const Emit& emit) {
+  Xbyak::CodeGenerator code;
+  emit(code);
+  std::vector<std::byte> bytes(code.getSize());
+  std::memcpy(bytes.data(), code.getCode(), bytes.size());
+  return bytes;
+}
+template <typename Emit>
+bool agree(const Emit& emit) {
+  const auto expected = xbyaks(emit);
+  return !expected.empty() && ours(emit) == expected;
+}
+
+// Every instruction, each as a generic call: it reaches VectorCode's or Xbyak's.
+#define FUSEPLAN_THREE(name) \
+  [](auto& code, const Zmm& d, const Zmm& a, const Operand& b) { code.name(d, a, b); }
+template <typename Visit>
+void each_of_three(const Visit& visit) {
+  visit("vaddps", FUSEPLAN_THREE(vaddps));
+  visit("vsubps", FUSEPLAN_THREE(vsubps));
+  visit("vmulps", FUSEPLAN_THREE(vmulps));
+  visit("vminps", FUSEPLAN_THREE(vminps));
+  visit("vmaxps", FUSEPLAN_THREE(vmaxps));
+  visit("vfmadd132ps", FUSEPLAN_THREE(vfmadd132ps));
+  visit("vfmadd213ps", FUSEPLAN_THREE(vfmadd213ps));
+  visit("vfmadd231ps", FUSEPLAN_THREE(vfmadd231ps));
+}
+#undef FUSEPLAN_THREE
+
+/// Displacements at the edges of one byte in units of 4 and of 64, and between.
+constexpr int kDisplacements[] = {0,    1,    4,    -4,   60,   64,    -64,   508,       512,
+                                  -512, -516, 8128, 8132, 8192, -8192, -8256, 0x12340,   -0x12345,
+                                  127,  -128, 128,  2,    -1,   16,    32,    0x7fffffc0};
+
+Address memory(int base, int displacement, bool broadcast) {
+  const Xbyak::RegExp at = Xbyak::Reg64(base) + displacement;
+  return broadcast ? Xbyak::util::ptr_b[at] : Xbyak::util::ptr[at];
+}
+
+TEST(EmitEvex, AllRegisters) {
+  each_of_three([](const char* name, const auto& instruction) {
+    for (int d = 0; d < 32; ++d)
+      for (int a = 0; a < 32; a += 1 + d % 3)
+        for (int b = 0; b < 32; b += 1 + a % 2)
+          ASSERT_TRUE(agree([&](auto& code) { instruction(code, Zmm(d), Zmm(a), Zmm(b)); }))
+              << name << " zmm" << d << ", zmm" << a << ", zmm" << b;
+  });
+}
+
+TEST(EmitEvex, AllBasesAndDisplacements) {
+  Random random;
+  each_of_three([&](const char* name, const auto& instruction) {
+    for (int base = 0; base < 16; ++base)
+      for (const int displacement : kDisplacements)
+        for (const bool broadcast : {false, true}) {
+          const int d = static_cast<int>(random.between(0, 31));
+          const int a = static_cast<int>(random.between(0, 31));
+          const Address from = memory(base, displacement, broadcast);
+          ASSERT_TRUE(agree([&](auto& code) { instruction(code, Zmm(d), Zmm(a), from); }))
+              << name << " zmm" << d << ", zmm" << a << ", [r" << base << " + " << displacement
+              << "]" << (broadcast ? " to all lanes" : "");
+        }
+  });
+}
+
+TEST(EmitEvex, LoadsAndStores) {
+  for (int reg = 0; reg < 32; ++reg)
+    for (int base = 0; base < 16; ++base)
+      for (const int displacement : kDisplacements) {
+        const Address at = memory(base, displacement, false);
+        const auto dword = Xbyak::util::dword[Xbyak::Reg64(base) + displacement];
+        EXPECT_TRUE(agree([&](auto& code) { code.vmovups(Zmm(reg), at); })) << reg << " " << base;
+        EXPECT_TRUE(agree([&](auto& code) { code.vmovups(at, Zmm(reg)); })) << reg << " " << base;
+        EXPECT_TRUE(agree([&](auto& code) { code.vbroadcastss(Zmm(reg), dword); }))
+            << reg << " " << base << " " << displacement;
+      }
+}
+
+TEST(EmitEvex, OthersAreXbyaks) {
+  using namespace Xbyak::util;
+  const Xbyak::Opmask k(3);
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm1 | k, ptr[rax]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm17 | k | c.T_z, ptr[rax + 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(ptr[rax + rcx * 4 + 64] | k, zmm3); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[rax + rcx * 8 - 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[eax + 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[rip + 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(ymm3, ptr[rax + 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vaddps(zmm1, zmm2, zmm3 | c.T_rz_sae); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vaddps(zmm1 | k, zmm2, zmm3); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vaddps(ymm1, ymm2, ymm19); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(ymm1, ymm2, ptr[rax]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(zmm1, zmm2, ptr_b[rax + rdx]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1, xmm20); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1 | k | c.T_z, dword[rax + 4]); }));
+}
+
+TEST(EmitEvex, GrowsTheBuffer) {
+  const auto many = [](auto& code) {
+    for (int i = 0; i < 20000; ++i) code.vaddps(Zmm(i % 32), Zmm(i / 32 % 32), Zmm(i / 1024));
+  };
+  Xbyak::CodeGenerator expected(1 << 20);
+  many(expected);
+  const auto got = ours(many);
+  ASSERT_EQ(got.size(), expected.getSize());
+  EXPECT_EQ(std::memcmp(got.data(), expected.getCode(), got.size()), 0);
+}
+
+}  // namespace
+}  // namespace fuseplan::test
