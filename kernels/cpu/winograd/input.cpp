@@ -3,15 +3,22 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-// Columns of a staged row: those of a segment's tiles, rounded up to the widest square.
-std::int64_t staged_columns() {
+/// Columns that so many neighbouring tiles read.
+std::int64_t columns_under(const WinogradPlan& plan, std::int64_t tiles) {
+  return (tiles - 1) * plan.column_step() + plan.columns->inputs();
+}
+
+/// Of a staged row: those of a segment, rounded up to the widest square.
+std::int64_t staged_columns(const WinogradPlan& plan) {
   constexpr std::int64_t kSquare = 16;
-  return (kSegmentColumns + kFilterTaps - 1 + kSquare - 1) / kSquare * kSquare;
+  return round_up(columns_under(plan, plan.segment_tiles()), kSquare);
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const vo
     zeros_ = static_cast<std::byte*>(scratch.take(bytes));
     std::fill_n(zeros_, bytes, std::byte{0});
   } else {
-    const std::int64_t row = staged_columns() * plan.lanes();
+    const std::int64_t row = staged_columns(plan) * plan.lanes();
     // The square at the end of a row reaches into the next row, which is written after it.
     stage_ = scratch.take_array<float>(
         static_cast<std::size_t>(plan.rows->inputs() * row + plan.lanes() * plan.lanes()));
@@ -68,10 +75,10 @@ void InputTransform::run(std::int64_t first, std::int64_t last, float* output) {
 void InputTransform::run_in_place(const Segment& segment, float* output) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t height = plan_.rows->inputs(), width = plan_.columns->inputs();
-  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
+  const std::int64_t row = segment.row * plan_.row_step() - conv.pad_lo[1];
   const Inside rows = inside(row, height, view_.len[3]);
   for (std::int64_t tile = 0; tile < segment.tiles; ++tile, output += plan_.tile_stride()) {
-    const std::int64_t column = (segment.column + tile) * plan_.columns->outputs - conv.pad_lo[2];
+    const std::int64_t column = (segment.column + tile) * plan_.column_step() - conv.pad_lo[2];
     const Inside columns = inside(column, width, view_.len[4]);
     InputCall call{
         points_.data(),
@@ -94,7 +101,7 @@ void InputTransform::run_in_place(const Segment& segment, float* output) {
 }
 
 void InputTransform::run_staged(const Segment& segment, float* output) {
-  const std::int64_t tile_bytes = plan_.columns->outputs * plan_.lanes() * kFloat;
+  const std::int64_t tile_bytes = plan_.column_step() * plan_.lanes() * kFloat;
   for (std::int64_t channel = 0; channel < plan_.inputs(); channel += plan_.lanes()) {
     stage_channels(segment, channel);
     for (std::int64_t tile = 0; tile < segment.tiles; ++tile) {
@@ -109,14 +116,14 @@ void InputTransform::run_staged(const Segment& segment, float* output) {
 void InputTransform::stage_channels(const Segment& segment, std::int64_t channel) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t lanes = plan_.lanes();
-  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
-  const std::int64_t column = segment.column * plan_.columns->outputs - conv.pad_lo[2];
-  const std::int64_t columns = segment.tiles * plan_.columns->outputs + kFilterTaps - 1;
+  const std::int64_t row = segment.row * plan_.row_step() - conv.pad_lo[1];
+  const std::int64_t column = segment.column * plan_.column_step() - conv.pad_lo[2];
+  const std::int64_t columns = columns_under(plan_, segment.tiles);
   const Inside rows = inside(row, plan_.rows->inputs(), view_.len[3]);
   const Inside within = inside(column, columns, view_.len[4]);
   const std::int64_t channels = std::min(lanes, plan_.inputs() - channel);
   float* staged = stage_;
-  for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns() * lanes) {
+  for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns(plan_) * lanes) {
     if (!rows.holds(r) || within.first >= within.last) {
       std::fill_n(staged, columns * lanes, 0.0F);
       continue;
@@ -142,7 +149,7 @@ void InputTransform::stage_row(const std::byte* row, std::int64_t channels, std:
     moves_.turn(reinterpret_cast<const float*>(row), view_.stride[1], lanes, direct, staged, lanes);
   }
   if (direct == columns) return;
-  const std::int64_t pitch = staged_columns();
+  const std::int64_t pitch = staged_columns(plan_);
   for (std::int64_t i = 0; i < lanes; ++i) {
     float* line = lines_ + i * pitch;
     if (i < channels) {

@@ -38,7 +38,10 @@ struct WinogradPlan {
   std::int64_t lanes() const { return lanes_of(isa); }
   std::int64_t inputs() const { return shape.conv.group_inputs; }
   std::int64_t outputs() const { return shape.conv.group_outputs; }
-  std::int64_t positions() const { return std::int64_t{rows->inputs()} * columns->inputs(); }
+  std::int64_t positions() const { return std::int64_t{rows->positions()} * columns->positions(); }
+  /// Inputs from one tile to the next.
+  std::int64_t row_step() const { return std::int64_t{rows->outputs} * rows->stride; }
+  std::int64_t column_step() const { return std::int64_t{columns->outputs} * columns->stride; }
   bool input_channels_last() const { return shape.conv.input.stride[1] == 1; }
 
   /// All tiles are one block: each transformed weight is used once.
@@ -67,6 +70,13 @@ struct WinogradPlan {
   /// From position to position of a tile of channels' weights that are used at once.
   std::int64_t passing_weights_stride() const;
 };
+
+/// The axes of a tile that are in question for the convolution: all but those whose errors would
+/// multiply to more than the bound in the README.
+struct TileAxes {
+  const Axis *rows, *columns;
+};
+std::vector<TileAxes> winograd_axes(const ConvGeometry& conv);
 
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config);
 

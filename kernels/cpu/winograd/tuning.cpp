@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -59,9 +60,6 @@ double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
          kPerDirectSum * rates.product * width_factor(plan);
 }
 
-// Outputs of a tile, rows x columns. What the model cannot tell apart is decided by the order.
-constexpr struct { int rows, columns; } kTiles[] = {{4, 4}, {2, 4}, {4, 2}, {2, 2}};
-
 // Register tiles of the products, best first.
 struct ProductTile {
   int pixels, vectors;
@@ -88,8 +86,13 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
   const DirectShape shape = direct_shape(problem, {});
   const ProductTile product = product_tiles(isa).front();
   std::vector<std::pair<double, WinogradConfig>> tiles;
-  for (const auto& [rows, columns] : kTiles) {
-    WinogradConfig config{rows, columns, product.pixels, product.vectors, 0};
+  std::vector<TileAxes> axes = winograd_axes(shape.conv);
+  // What the model cannot tell apart is decided by the order: larger tiles first, then wider ones.
+  std::ranges::stable_sort(axes, std::ranges::greater{}, [](const TileAxes& tile) {
+    return std::pair(tile.rows->outputs * tile.columns->outputs, tile.columns->outputs);
+  });
+  for (const auto& [rows, columns] : axes) {
+    WinogradConfig config{rows->outputs, columns->outputs, product.pixels, product.vectors, 0};
     config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
     tiles.emplace_back(cost_of(winograd_plan(shape, isa, config), rates), config);
   }
