@@ -62,20 +62,17 @@ TEST_P(WinogradConv, EverySize) {
   }
 }
 
-// Filters of each height and width at each stride, in every tile there is for them.
+// Filters of each height and width, in every tile there is for them.
 TEST_P(WinogradConv, EveryFilter) {
-  constexpr std::pair<std::int64_t, std::int64_t> kAxes[] = {{1, 1}, {3, 1}, {5, 1},
-                                                             {7, 1}, {1, 2}, {3, 2}};
   int number = 0, tiles = 0;
-  for (const auto& [height, down] : kAxes)
-    for (const auto& [width, right] : kAxes) {
-      const bool many_points = height * width == 49 || height * width == 1;
-      if (many_points) continue;
+  for (const std::int64_t height : {1, 3, 5, 7})
+    for (const std::int64_t width : {1, 3, 5, 7}) {
+      if (height * width == 1 || height * width == 49) continue;
       const std::int64_t top = number % height, left = number % width;
       for (const auto& [rows, columns] : {std::pair{12, 31}, {9, 8}}) {
         const ConvCase shape{{2, 16 + number % 3, rows, columns},
                              {33, 16 + number % 3, height, width},
-                             {{top, left}, {height / 2, width - 1}, {down, right}, {1, 1}, 1}};
+                             {{top, left}, {height / 2, width - 1}, {1, 1}, {1, 1}, 1}};
         const Problem problem = this->problem(shape, kAllTails[number % 4], kTypes[number % 3]);
         ++number;
         const auto configs = cpu::winograd_configs(problem, GetParam().isa);
@@ -83,7 +80,7 @@ TEST_P(WinogradConv, EveryFilter) {
         run(problem, configs);
       }
     }
-  EXPECT_GT(tiles, 200);
+  EXPECT_GT(tiles, 100);
 }
 
 TEST_P(WinogradConv, EveryType) {

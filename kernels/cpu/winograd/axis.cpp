@@ -9,23 +9,18 @@
 namespace fuseplan::cpu {
 namespace {
 
-// The points are 0, infinity, and p and -p for each p of a row; a stride's are those of the
-// convolution with the most taps. They were chosen for their errors: those of F(4, 3) are a quarter
-// of what the usual 1 and 2 give. Up to three of them lead to constants in B^T and A^T that are
-// exact in f32.
+// The points are 0, infinity, and p and -p for each p of a row. They were chosen for their errors:
+// those of F(4, 3) are a quarter of what the usual 1 and 2 give. One tap needs none.
 const struct {
-  int taps, stride;
+  int taps;
   std::vector<double> points;
-} kAxes[] = {{1, 1, {}},
-             {1, 2, {}},
-             {3, 1, {1.0}},
-             {3, 1, {0.625, 1.5}},
-             {3, 2, {1.0}},
-             {3, 2, {0.625, 1.5}},
-             {5, 1, {0.625, 1.5}},
-             {5, 1, {0.5, 0.875, 2.25}},
-             {7, 1, {0.5, 0.875, 2.0}},
-             {7, 1, {0.375, 0.75, 1.25, 2.0}}};
+} kAxes[] = {{1, {}},
+             {3, {1.0}},
+             {3, {0.625, 1.5}},
+             {5, {0.625, 1.5}},
+             {5, {0.5, 0.875, 2.25}},
+             {7, {0.5, 0.875, 2.0}},
+             {7, {0.375, 0.75, 1.25, 2.0}}};
 
 using Points = std::span<const double>;
 
@@ -141,115 +136,21 @@ LinearMap output_map(Points points, int outputs) {
   return map.take();
 }
 
-/// A convolution at stride 1.
-struct Part {
-  LinearMap input, filter, output;
-};
-
-Part part_by_points(Points points, int taps, int outputs) {
-  return {input_map(points), filter_map(points, taps), output_map(points, outputs)};
-}
-
-Part part_of_one_tap(int outputs) {
-  MapBuilder input(outputs, outputs), filter(1, outputs), output(outputs, outputs);
-  for (int i = 0; i < outputs; ++i) {
-    input.output(i, {{i, 1}});
-    filter.output(i, {{0, 1}});
-    output.output(i, {{i, 1}});
+Axis make_axis(int taps, Points points) {
+  if (taps == 1) {
+    MapBuilder same(1, 1);
+    same.output(0, {{0, 1}});
+    const LinearMap map = same.take();
+    return {1, 1, map, map, map};
   }
-  return {input.take(), filter.take(), output.take()};
-}
-
-bool is_copy(const LinearMap::Step& step) {
-  return step.terms.size() == 1 && step.terms.front().factor == 1;
-}
-
-/// Several maps as one. Input i of the one numbered `part` is input i * step + part of the whole;
-/// or the inputs follow each other, if step is 0.
-class Joined {
- public:
-  Joined(int inputs, int step) : step_(step) { map_.inputs = inputs; }
-
-  /// Whose outputs follow those before.
-  void append(const LinearMap& map) {
-    begin(map);
-    for (const LinearMap::Step& step : map.steps)
-      take_step(step, step.output < 0 ? -1 : map_.outputs + step.output);
-    map_.outputs += map.outputs;
-  }
-  /// Whose outputs are to be added to those of the others.
-  void add(const LinearMap& map) {
-    begin(map);
-    sums_.resize(static_cast<std::size_t>(map.outputs));
-    for (const LinearMap::Step& step : map.steps) {
-      int value = -1;
-      if (step.output >= 0 && is_copy(step)) {
-        value = number(step.terms.front().value);
-        numbers_.push_back(value);
-      } else {
-        value = take_step(step, -1);
-      }
-      if (step.output >= 0) sums_[static_cast<std::size_t>(step.output)].push_back({value, 1});
-    }
-  }
-  LinearMap take() {
-    for (auto& terms : sums_) map_.steps.push_back({std::move(terms), map_.outputs++});
-    return std::move(map_);
-  }
-
- private:
-  void begin(const LinearMap& map) {
-    numbers_.clear();
-    for (int i = 0; i < map.inputs; ++i)
-      numbers_.push_back(step_ > 0 ? i * step_ + part_ : inputs_before_ + i);
-    ++part_;
-    inputs_before_ += map.inputs;
-  }
-  int number(int value) const { return numbers_[static_cast<std::size_t>(value)]; }
-  int take_step(LinearMap::Step step, int output) {
-    for (LinearMap::Term& term : step.terms) term.value = number(term.value);
-    step.output = output;
-    map_.steps.push_back(std::move(step));
-    numbers_.push_back(map_.inputs + static_cast<int>(map_.steps.size()) - 1);
-    return numbers_.back();
-  }
-
-  int step_, part_ = 0, inputs_before_ = 0;
-  LinearMap map_;
-  std::vector<int> numbers_;  ///< of a map's values, in the whole
-  std::vector<MapBuilder::Terms> sums_;
-};
-
-Axis make_axis(int taps, int stride, Points points) {
-  Axis axis;
-  axis.taps = taps;
-  axis.stride = stride;
-  const int most_taps = (taps + stride - 1) / stride;
-  axis.points = most_taps > 1 ? 2 * static_cast<int>(points.size()) + 2 : 1;
-  axis.outputs = axis.points - most_taps + 1;
-  std::vector<Part> parts;
-  int positions = 0;
-  for (int part = 0; part < std::min(stride, taps); ++part) {
-    const int part_taps = (taps - part + stride - 1) / stride;
-    parts.push_back(part_taps == 1 ? part_of_one_tap(axis.outputs)
-                                   : part_by_points(points, part_taps, axis.outputs));
-    positions += parts.back().input.outputs;
-  }
-  Joined input(axis.inputs(), stride), filter(taps, stride), output(positions, 0);
-  for (const Part& part : parts) {
-    input.append(part.input);
-    filter.append(part.filter);
-    output.add(part.output);
-  }
-  axis.input = input.take(), axis.filter = filter.take(), axis.output = output.take();
-  return axis;
+  const int outputs = 2 * static_cast<int>(points.size()) + 2 - taps + 1;
+  return {taps, outputs, input_map(points), filter_map(points, taps), output_map(points, outputs)};
 }
 
 const std::vector<Axis>& all_axes() {
   static const std::vector<Axis> axes = [] {
     std::vector<Axis> made;
-    for (const auto& [taps, stride, points] : kAxes)
-      made.push_back(make_axis(taps, stride, points));
+    for (const auto& [taps, points] : kAxes) made.push_back(make_axis(taps, points));
     return made;
   }();
   return axes;
@@ -257,15 +158,15 @@ const std::vector<Axis>& all_axes() {
 
 }  // namespace
 
-std::vector<const Axis*> axes_of(std::int64_t taps, std::int64_t stride) {
+std::vector<const Axis*> axes_of(std::int64_t taps) {
   std::vector<const Axis*> found;
   for (const Axis& axis : all_axes())
-    if (axis.taps == taps && axis.stride == stride) found.push_back(&axis);
+    if (axis.taps == taps) found.push_back(&axis);
   return found;
 }
 
-const Axis* find_axis(std::int64_t taps, std::int64_t stride, int outputs) {
-  for (const Axis* axis : axes_of(taps, stride))
+const Axis* find_axis(std::int64_t taps, int outputs) {
+  for (const Axis* axis : axes_of(taps))
     if (axis->outputs == outputs) return axis;
   return nullptr;
 }

@@ -24,26 +24,22 @@ struct LinearMap {
 };
 
 /// One axis of Winograd's F(m, r) (Lavin and Gray, "Fast algorithms for convolutional neural
-/// networks", CVPR 2016): m outputs are A^T [ (G g) .* (B^T d) ] of the inputs d and the r taps g,
-/// one product for each *position*. At stride 1 positions are the m + r - 1 points where
-/// polynomials are evaluated; at a larger stride, taps and inputs are dealt out to as many
-/// convolutions at stride 1, whose positions follow each other and whose outputs are added. One tap
-/// needs no points: its positions are the outputs. The maps follow from the points.
+/// networks", CVPR 2016): m outputs are A^T [ (G g) .* (B^T d) ] of the m + r - 1 inputs d and the
+/// r taps g, one product for each of the points where polynomials are evaluated. The maps follow
+/// from the points. With one tap nothing is transformed.
 struct Axis {
-  int taps = 0, stride = 0;
+  int taps = 0;      ///< r
   int outputs = 0;   ///< m
-  int points = 0;    ///< of one of the convolutions at stride 1: errors grow with them
   LinearMap input;   ///< B^T
   LinearMap filter;  ///< G
   LinearMap output;  ///< A^T
-  int inputs() const { return (outputs - 1) * stride + taps; }
-  int positions() const { return input.outputs; }
+  int inputs() const { return outputs + taps - 1; }
 };
 
-/// Axes for filters of so many taps at that stride; none if there are no points for them. They live
-/// as long as the process.
-std::vector<const Axis*> axes_of(std::int64_t taps, std::int64_t stride);
+/// Axes for filters of so many taps, by the number of outputs; none if there are no points for
+/// them. They live as long as the process.
+std::vector<const Axis*> axes_of(std::int64_t taps);
 /// The one with that many outputs, or nullptr.
-const Axis* find_axis(std::int64_t taps, std::int64_t stride, int outputs);
+const Axis* find_axis(std::int64_t taps, int outputs);
 
 }  // namespace fuseplan::cpu

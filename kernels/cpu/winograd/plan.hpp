@@ -38,10 +38,7 @@ struct WinogradPlan {
   std::int64_t lanes() const { return lanes_of(isa); }
   std::int64_t inputs() const { return shape.conv.group_inputs; }
   std::int64_t outputs() const { return shape.conv.group_outputs; }
-  std::int64_t positions() const { return std::int64_t{rows->positions()} * columns->positions(); }
-  /// Inputs from one tile to the next.
-  std::int64_t row_step() const { return std::int64_t{rows->outputs} * rows->stride; }
-  std::int64_t column_step() const { return std::int64_t{columns->outputs} * columns->stride; }
+  std::int64_t positions() const { return std::int64_t{rows->inputs()} * columns->inputs(); }
   bool input_channels_last() const { return shape.conv.input.stride[1] == 1; }
 
   /// All tiles are one block: each transformed weight is used once.

@@ -71,9 +71,8 @@ std::shared_ptr<const Recipe> winograd_recipe(const Problem& problem, const Spli
     return tile.rows->outputs == config.rows && tile.columns->outputs == config.columns;
   };
   require(std::ranges::any_of(winograd_axes(shape.conv), is_configured), Status::BadParm,
-          "there are no tiles of {}x{} outputs for a {}x{} filter at stride {}x{}", config.rows,
-          config.columns, shape.conv.filter[1], shape.conv.filter[2], shape.conv.stride[1],
-          shape.conv.stride[2]);
+          "there are no tiles of {}x{} outputs for a {}x{} filter", config.rows, config.columns,
+          shape.conv.filter[1], shape.conv.filter[2]);
   return std::make_shared<WinogradRecipe>(winograd_plan(shape, isa, config), chain);
 }
 

@@ -38,7 +38,7 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
     c.mov(column_points, points);
     c.mov(row_output, output);
     emit_separable(c, rows.input, columns.input, {load, [&] { c.add(column_points, 8); }},
-                   {store, [&] { c.add(row_output, disp(columns.positions() * position)); }});
+                   {store, [&] { c.add(row_output, disp(columns.inputs() * position)); }});
   };
   Xbyak::Label whole, rest, done;
   c.enter();
@@ -100,7 +100,7 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   c.mov(once, field(offsetof(FilterCall, position)));
   c.lea(thrice, c.ptr[once + once * 2]);
   c.lea(five_times, c.ptr[once + once * 4]);
-  c.imul(row_step, once, (columns.positions() - 1) % kReach + 1);
+  c.imul(row_step, once, (columns.inputs() - 1) % kReach + 1);
   c.L(channel);
   c.mov(column_filters, filters);
   c.mov(row_start, output);
@@ -122,7 +122,7 @@ std::vector<std::byte> emit_output_transform(Isa isa, const Axis& rows, const Ax
   const Xbyak::Reg64 column_sums = c.r14, row_pixels = c.r15;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
   const auto load = [&](int row, const Vec& v) {
-    c.vmovups(v, c.ptr[column_sums + disp(row * columns.positions() * strides.position)]);
+    c.vmovups(v, c.ptr[column_sums + disp(row * columns.inputs() * strides.position)]);
   };
   const auto store = [&](int column, const Vec& v) {
     c.vmovups(c.ptr[row_pixels + disp(column * strides.column)], v);

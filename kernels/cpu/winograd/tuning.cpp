@@ -35,6 +35,11 @@ std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
   return taps;
 }
 
+/// Axes that are transformed.
+double passes_of(const WinogradPlan& plan) {
+  return (plan.rows->taps > 1 ? 1 : 0) + (plan.columns->taps > 1 ? 1 : 0);
+}
+
 /// Of one thread, in cycles.
 double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto inputs = static_cast<double>(plan.inputs()), tiles = static_cast<double>(plan.tiles);
@@ -48,8 +53,9 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto weights = static_cast<double>(winograd_weight_bytes(plan));
   const std::int64_t blocks = ceil_div(plan.pieces, plan.block_pieces);
   const double stream = static_cast<double>(blocks) * weights / stream_rate(rates, weights);
+  const double turn = plan.input_channels_last() ? 0 : kPerTurn;
   const double transforms = positions * tiles * (input_vectors + output_vectors) * rates.transform *
-                            (plan.input_channels_last() ? 1 : 1 + kPerTurn) * width_factor(plan);
+                            (passes_of(plan) / 2 + turn) * width_factor(plan);
   return std::max(products, stream) + transforms;
 }
 
