@@ -36,7 +36,8 @@ class CpuConv1x1 final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::conv1x1_configs(question.problem, question.chain));
+    return texts_of(cpu::conv1x1_configs(question.problem, question.chain,
+                                         cpu::core_rates(question.traits.family)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
