@@ -64,7 +64,8 @@ class CpuConv1x1 final : public Solver {
 
  private:
   static std::vector<cpu::Conv1x1Config> space(const Question& question) {
-    return cpu::conv1x1_configs(question.problem, question.chain);
+    return cpu::conv1x1_configs(question.problem, question.chain,
+                                cpu::core_rates(question.traits.family));
   }
 };
 

@@ -19,13 +19,16 @@ bool has_fast_pairs(const Question& question) {
          question.problem.conv()->weights.dtype == DType::bf16;
 }
 
-/// Largest errors are up to twice those of the direct kernels on data of like magnitude, see the
-/// README in kernels/cpu/winograd; the strict attribute switches it off.
+/// Largest errors are up to twice those of the direct kernels on data of like magnitude, with 7
+/// taps up to six times, see the README in kernels/cpu/winograd; the strict attribute switches it
+/// off.
 class CpuWinograd final : public Solver {
  public:
   std::string_view id() const override { return "cpu_winograd"; }
   std::string_view sentence() const override {
-    return "Winograd convolution F(4x4, 3x3) and smaller, with any chain of pointwise ops";
+    return "Winograd convolution, filters with sides of 1, 3, 5 or 7 taps at stride 1, with any "
+           "chain "
+           "of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 3; }
@@ -81,6 +84,10 @@ class CpuWinograd final : public Solver {
         "bf16:3x48x17x29:nchw;conv(bf16:64x48x3x3,pad=1x1);norm(spatial,f32:1x64x1x1);add(bf16:"
         "3x64x17x29);activation(relu)",
         "f32:4x256x7x7:nhwc;conv(f32:256x256x3x3,pad=1x1);norm(spatial,f32:1x256x1x1)",
+        "f32:1x64x17x19:nhwc;conv(f32:80x64x1x7,pad=0x3);bias(f32:1x80x1x1);activation(relu)",
+        "f32:2x72x28x15:nchw;conv(f32:88x72x7x1,pad=3x0);norm(spatial,f32:1x88x1x1);activation("
+        "elu)",
+        "f16:1x40x19x22:nhwc;conv(f16:64x40x5x5,pad=2x2);add(f16:1x64x19x22:nhwc);activation(relu)",
     };
   }
 

@@ -35,6 +35,7 @@ std::string_view host_family();
 /// What estimates of time reckon with, for one core.
 struct CoreRates {
   double product;             ///< cycles of a multiply-add of the widest vectors
+  double scalar_load;         ///< and how many of them a load into all lanes takes
   double transform;           ///< cycles in which others load, turn and store such a vector
   double second_level_bytes;  ///< what of it a stream of weights has for itself
   double second_level;        ///< bytes a cycle

@@ -25,6 +25,10 @@ TEST(WinogradConditions, TakesWhatItIsFasterFor) {
                            "f32:1x16x60x60:nhwc;conv(f32:16x16x3x3:nhwc)",
                            "f32:4x512x7x7;conv(f32:512x512x3x3,pad=1x1);activation(relu)",
                            "f32:1x512x7x7;conv(f32:512x512x3x3,pad=1x1)",
+                           "f32:1x192x17x17:nhwc;conv(f32:192x192x1x7,pad=0x3)",
+                           "f32:1x192x17x17;conv(f32:192x192x7x1,pad=3x0)",
+                           "f32:1x48x35x35:nhwc;conv(f32:64x48x5x5,pad=2x2)",
+                           "f32:1x384x32x8:nhwc;conv(f32:384x384x3x1,pad=1x0)",
                            "f16:1x64x56x56:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)",
                            "bf16:1x64x56x56;conv(bf16:64x64x3x3,pad=1x1)->f32:1x64x56x56",
                            "f32:2x50x19x21;conv(f32:72x50x3x3,pad=2x0,pad_hi=0x1,deterministic)"})
@@ -38,7 +42,10 @@ TEST(WinogradConditions, RefusesTheRestAndSaysWhy) {
   } cases[] = {
       {"f32:1x64x56x56;activation(relu)", RejectCode::Sequence},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,strict)", RejectCode::Attribute},
-      {"f32:1x64x56x56;conv(f32:64x64x5x5,pad=1x1)", RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x4x4,pad=1x1)", RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x7x7,pad=3x3)", RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x1x1)", RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x1x7,pad=1x3)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,stride=2x1)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,dilation=1x2)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x32x3x3,pad=1x1,groups=2)", RejectCode::Convolution},
@@ -80,8 +87,8 @@ TEST(WinogradConditions, ConfigsAreSpelledOneWay) {
   EXPECT_EQ(to_text(*config), "2x4,14x2,tiles=28");
   for (const char* text :
        {"", "4x4", "4x4,14x2", "4x4,14x2,tiles", "4x4,14x2,tiles=", "4x4,14x2,tiles=0",
-        "4x4,14x2,tiles=-14", "4x4,14x2,tiles=028", "4x4,14x2,tiles=28 ", "4x3,14x2,tiles=28",
-        "6x6,14x2,tiles=28", "4x4,0x2,tiles=28", "4x4,14x2,tile=28", "4x4,14x2,tiles=99999999999"})
+        "4x4,14x2,tiles=-14", "4x4,14x2,tiles=028", "4x4,14x2,tiles=28 ", "0x4,14x2,tiles=28",
+        "4x-1,14x2,tiles=28", "4x4,0x2,tiles=28", "4x4,14x2,tile=28", "4x4,14x2,tiles=99999999999"})
     EXPECT_FALSE(cpu::parse_winograd_config(text)) << text;
 }
 

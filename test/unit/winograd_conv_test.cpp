@@ -62,6 +62,27 @@ TEST_P(WinogradConv, EverySize) {
   }
 }
 
+// Filters of each height and width, in every tile there is for them.
+TEST_P(WinogradConv, EveryFilter) {
+  int number = 0, tiles = 0;
+  for (const std::int64_t height : {1, 3, 5, 7})
+    for (const std::int64_t width : {1, 3, 5, 7}) {
+      if (height * width == 1 || height * width == 49) continue;
+      const std::int64_t top = number % height, left = number % width;
+      for (const auto& [rows, columns] : {std::pair{12, 31}, {9, 8}}) {
+        const ConvCase shape{{2, 16 + number % 3, rows, columns},
+                             {33, 16 + number % 3, height, width},
+                             {{top, left}, {height / 2, width - 1}, {1, 1}, {1, 1}, 1}};
+        const Problem problem = this->problem(shape, kAllTails[number % 4], kTypes[number % 3]);
+        ++number;
+        const auto configs = cpu::winograd_configs(problem, GetParam().isa);
+        tiles += static_cast<int>(configs.size());
+        run(problem, configs);
+      }
+    }
+  EXPECT_GT(tiles, 100);
+}
+
 TEST_P(WinogradConv, EveryType) {
   int number = 0;
   for (const DType input : kTypes)

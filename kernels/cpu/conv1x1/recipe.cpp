@@ -63,8 +63,9 @@ std::optional<std::string> conv1x1_refusal(const Problem& problem, const SplitCh
   return std::nullopt;
 }
 
-std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain) {
-  return tuning_space(conv1x1_shape(problem, chain));
+std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain,
+                                           const CoreRates& rates) {
+  return tuning_space(conv1x1_shape(problem, chain), rates);
 }
 
 std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const SplitChain& chain,

@@ -8,6 +8,7 @@
 
 #include "expr/chain.hpp"
 #include "kernels/cpu/conv1x1/config.hpp"
+#include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/program.hpp"
 
 namespace fuseplan::cpu {
@@ -23,7 +24,8 @@ namespace fuseplan::cpu {
 std::optional<std::string> conv1x1_refusal(const Problem& problem, const SplitChain& chain);
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
-std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain);
+std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain,
+                                           const CoreRates& rates = core_rates("generic"));
 
 std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const SplitChain& chain,
                                              const Conv1x1Config& config);

@@ -22,13 +22,14 @@ constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// Cycles on a core that multiplies and adds one vector and loads one vector or two scalars a
-/// cycle. One that does twice that sees all in the same proportion.
+/// Cycles on a core that multiplies and adds one vector and loads one a cycle. One that does twice
+/// that sees all in the same proportion.
 class Estimate {
  public:
-  Estimate(const Conv1x1Shape& shape, const Conv1x1Config& config)
+  Estimate(const Conv1x1Shape& shape, const Conv1x1Config& config, const CoreRates& rates)
       : shape_(shape),
         config_(config),
+        rates_(rates),
         channels_(shape.outputs(), config.by_channel ? 16 : 1,
                   config.by_channel ? config.vectors : config.rows),
         pixels_(shape.pixels(), config.by_channel ? 1 : 16,
@@ -55,7 +56,8 @@ class Estimate {
     const int tail = config_.by_channel ? channels_.kind_tail(c) : pixels_.kind_tail(p);
     const double units = tail <= 8 ? vectors - 0.5 : vectors;
     constexpr double kLatency = 4, kTile = 30;
-    const double loads = units + 0.5 * rows * (vectors == 1 || rows * vectors > 27 ? vectors : 1);
+    const double loads =
+        units + rates_.scalar_load * rows * (vectors == 1 || rows * vectors > 27 ? vectors : 1);
     const double depth = std::max({rows * units, loads, kLatency}) * conflict_factor(rows);
     const double store = config_.by_channel && !shape_.lanes_are_channels ? 7 : 3;
     return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
@@ -74,6 +76,7 @@ class Estimate {
 
   const Conv1x1Shape& shape_;
   const Conv1x1Config& config_;
+  const CoreRates& rates_;
   Cut channels_, pixels_;
 };
 
@@ -98,7 +101,7 @@ std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs)
 
 }  // namespace
 
-std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape) {
+std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates) {
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
   struct Candidate {
     Conv1x1Config config;
@@ -110,7 +113,7 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape) {
     if (!by_channel && shape.lanes_are_channels) continue;
     for (const TileSize& tile : kTiles) {
       const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, !shape.flat};
-      candidates.push_back({config, Estimate(shape, config).cycles()});
+      candidates.push_back({config, Estimate(shape, config, rates).cycles()});
       least = std::min(least, candidates.back().cycles);
     }
   }

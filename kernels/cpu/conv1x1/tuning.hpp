@@ -5,10 +5,11 @@
 
 #include "kernels/cpu/conv1x1/config.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
+#include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
 
 /// Configurations worth trying, the one a simple model prefers first.
-std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape);
+std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu

@@ -2,19 +2,25 @@
 #include "kernels/cpu/winograd/axis.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
 namespace fuseplan::cpu {
 namespace {
 
-// The points are 0, infinity, and p and -p for each p of a row. Those of F(4, 3) were chosen for
-// their errors, which are a quarter of those of the usual 1 and 2. All constants that they lead to
-// in B^T and A^T are exact in f32.
+// The points are 0, infinity, and p and -p for each p of a row. They were chosen for their errors:
+// those of F(4, 3) are a quarter of what the usual 1 and 2 give. One tap needs none.
 const struct {
-  int outputs;
+  int taps;
   std::vector<double> points;
-} kAxes[] = {{2, {1.0}}, {4, {0.625, 1.5}}};
+} kAxes[] = {{1, {}},
+             {3, {1.0}},
+             {3, {0.625, 1.5}},
+             {5, {0.625, 1.5}},
+             {5, {0.5, 0.875, 2.25}},
+             {7, {0.5, 0.875, 2.0}},
+             {7, {0.375, 0.75, 1.25, 2.0}}};
 
 using Points = std::span<const double>;
 
@@ -88,28 +94,29 @@ LinearMap input_map(Points points) {
   return map.take();
 }
 
-// Rows of G: 1, x, x^2 at each point, divided by what B^T's polynomial is there.
-LinearMap filter_map(Points points) {
+// Rows of G: 1, x, x^2, ... at each point, divided by what B^T's polynomial is there.
+LinearMap filter_map(Points points, int taps) {
   const int n = static_cast<int>(points.size());
-  MapBuilder map(kFilterTaps, 2 * n + 2);
+  MapBuilder map(taps, 2 * n + 2);
   map.output(0, {{0, static_cast<float>(1 / vanishing(points, points.size()).front())}});
   for (std::size_t k = 0; k < points.size(); ++k) {
     const double p = points[k];
     double there = 2 * p * p;
     for (std::size_t j = 0; j < points.size(); ++j)
       if (j != k) there *= p * p - points[j] * points[j];
-    const int even = map.sum({{0, static_cast<float>(1 / there)},  //
-                              {2, static_cast<float>(p * p / there)}});
-    const int odd = map.sum({{1, static_cast<float>(p / there)}});
+    std::vector<double> powers[2];  // of even and of odd taps
+    for (int i = 0; i < taps; ++i) powers[i % 2].push_back(std::pow(p, i) / there);
+    const int even = map.sum(MapBuilder::series(powers[0], 0));
+    const int odd = map.sum(MapBuilder::series(powers[1], 1));
     map.pair(k, even, odd, 1);
   }
-  map.output(2 * n + 1, {{2, 1}});
+  map.output(2 * n + 1, {{taps - 1, 1}});
   return map.take();
 }
 
 // Columns of A^T: 1, x, x^2, ... at each point.
-LinearMap output_map(Points points) {
-  const int n = static_cast<int>(points.size()), outputs = 2 * n;
+LinearMap output_map(Points points, int outputs) {
+  const int n = static_cast<int>(points.size());
   MapBuilder map(2 * n + 2, outputs);
   std::vector<std::array<int, 2>> pairs;  // sum and difference at p and -p
   for (int k = 0; k < n; ++k) {
@@ -129,19 +136,39 @@ LinearMap output_map(Points points) {
   return map.take();
 }
 
-std::vector<Axis> make_axes() {
-  std::vector<Axis> axes;
-  for (const auto& [outputs, points] : kAxes)
-    axes.push_back({outputs, input_map(points), filter_map(points), output_map(points)});
+Axis make_axis(int taps, Points points) {
+  if (taps == 1) {
+    MapBuilder same(1, 1);
+    same.output(0, {{0, 1}});
+    const LinearMap map = same.take();
+    return {1, 1, map, map, map};
+  }
+  const int outputs = 2 * static_cast<int>(points.size()) + 2 - taps + 1;
+  return {taps, outputs, input_map(points), filter_map(points, taps), output_map(points, outputs)};
+}
+
+const std::vector<Axis>& all_axes() {
+  static const std::vector<Axis> axes = [] {
+    std::vector<Axis> made;
+    for (const auto& [taps, points] : kAxes) made.push_back(make_axis(taps, points));
+    return made;
+  }();
   return axes;
 }
 
 }  // namespace
 
-const Axis* find_axis(int outputs) {
-  static const std::vector<Axis> axes = make_axes();
-  const auto found = std::ranges::find(axes, outputs, &Axis::outputs);
-  return found == axes.end() ? nullptr : &*found;
+std::vector<const Axis*> axes_of(std::int64_t taps) {
+  std::vector<const Axis*> found;
+  for (const Axis& axis : all_axes())
+    if (axis.taps == taps) found.push_back(&axis);
+  return found;
+}
+
+const Axis* find_axis(std::int64_t taps, int outputs) {
+  for (const Axis* axis : axes_of(taps))
+    if (axis->outputs == outputs) return axis;
+  return nullptr;
 }
 
 }  // namespace fuseplan::cpu

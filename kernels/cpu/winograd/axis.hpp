@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/containers.hpp"
 
 namespace fuseplan::cpu {
-
-inline constexpr int kFilterTaps = 3;  ///< of every axis
 
 /// A linear map of a few vectors to a few vectors, as a sequence of sums. Values are numbered:
 /// first the inputs, then the steps in their order.
@@ -24,19 +23,23 @@ struct LinearMap {
   std::vector<Step> steps;
 };
 
-/// One axis of Winograd's F(m, 3) (Lavin and Gray, "Fast algorithms for convolutional neural
-/// networks", CVPR 2016): m outputs are A^T [ (G g) .* (B^T d) ] of the m + 2 inputs d and the 3
-/// taps g, one product for each of the points where polynomials are evaluated. The maps follow from
-/// the points.
+/// One axis of Winograd's F(m, r) (Lavin and Gray, "Fast algorithms for convolutional neural
+/// networks", CVPR 2016): m outputs are A^T [ (G g) .* (B^T d) ] of the m + r - 1 inputs d and the
+/// r taps g, one product for each of the points where polynomials are evaluated. The maps follow
+/// from the points. With one tap nothing is transformed.
 struct Axis {
+  int taps = 0;      ///< r
   int outputs = 0;   ///< m
   LinearMap input;   ///< B^T
   LinearMap filter;  ///< G
   LinearMap output;  ///< A^T
-  int inputs() const { return outputs + kFilterTaps - 1; }
+  int inputs() const { return outputs + taps - 1; }
 };
 
-/// The axis for that many outputs; nullptr if there is none.
-const Axis* find_axis(int outputs);
+/// Axes for filters of so many taps, by the number of outputs; none if there are no points for
+/// them. They live as long as the process.
+std::vector<const Axis*> axes_of(std::int64_t taps);
+/// The one with that many outputs, or nullptr.
+const Axis* find_axis(std::int64_t taps, int outputs);
 
 }  // namespace fuseplan::cpu

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/cpu/config_text.hpp"
-#include "kernels/cpu/winograd/axis.hpp"
 
 namespace fuseplan::cpu {
 
@@ -22,9 +23,8 @@ std::optional<WinogradConfig> parse_winograd_config(std::string_view text) {
       !take(rest, ",tiles=", tiles))
     return std::nullopt;
   config.tiles = tiles;
-  if (to_text(config) != text || config.pixels < 1 || config.vectors < 1 || config.tiles < 1)
-    return std::nullopt;
-  if (find_axis(config.rows) == nullptr || find_axis(config.columns) == nullptr)
+  if (to_text(config) != text ||
+      std::min({config.rows, config.columns, config.pixels, config.vectors, tiles}) < 1)
     return std::nullopt;
   return config;
 }

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
 // Columns of a staged row: those of a segment's tiles, rounded up to the widest square.
-std::int64_t staged_columns() {
+std::int64_t staged_columns(const WinogradPlan& plan) {
   constexpr std::int64_t kSquare = 16;
-  return (kSegmentColumns + kFilterTaps - 1 + kSquare - 1) / kSquare * kSquare;
+  return round_up(kSegmentColumns + plan.columns->taps - 1, kSquare);
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const vo
     zeros_ = static_cast<std::byte*>(scratch.take(bytes));
     std::fill_n(zeros_, bytes, std::byte{0});
   } else {
-    const std::int64_t row = staged_columns() * plan.lanes();
+    const std::int64_t row = staged_columns(plan) * plan.lanes();
     // The square at the end of a row reaches into the next row, which is written after it.
     stage_ = scratch.take_array<float>(
         static_cast<std::size_t>(plan.rows->inputs() * row + plan.lanes() * plan.lanes()));
@@ -111,12 +113,12 @@ void InputTransform::stage_channels(const Segment& segment, std::int64_t channel
   const std::int64_t lanes = plan_.lanes();
   const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
   const std::int64_t column = segment.column * plan_.columns->outputs - conv.pad_lo[2];
-  const std::int64_t columns = segment.tiles * plan_.columns->outputs + kFilterTaps - 1;
+  const std::int64_t columns = segment.tiles * plan_.columns->outputs + plan_.columns->taps - 1;
   const Inside rows = inside(row, plan_.rows->inputs(), view_.len[3]);
   const Inside within = inside(column, columns, view_.len[4]);
   const std::int64_t channels = std::min(lanes, plan_.inputs() - channel);
   float* staged = stage_;
-  for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns() * lanes) {
+  for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns(plan_) * lanes) {
     if (!rows.holds(r) || within.first >= within.last) {
       std::fill_n(staged, columns * lanes, 0.0F);
       continue;
@@ -142,7 +144,7 @@ void InputTransform::stage_row(const std::byte* row, std::int64_t channels, std:
     moves_.turn(reinterpret_cast<const float*>(row), view_.stride[1], lanes, direct, staged, lanes);
   }
   if (direct == columns) return;
-  const std::int64_t pitch = staged_columns();
+  const std::int64_t pitch = staged_columns(plan_);
   for (std::int64_t i = 0; i < lanes; ++i) {
     float* line = lines_ + i * pitch;
     if (i < channels) {

@@ -83,13 +83,22 @@ std::int64_t WinogradPlan::passing_weights_stride() const {
   return position_stride(inputs() * width());
 }
 
+std::vector<TileAxes> winograd_axes(const ConvGeometry& conv) {
+  constexpr int kMostPositions = 48;
+  std::vector<TileAxes> tiles;
+  for (const Axis* rows : axes_of(conv.filter[1]))
+    for (const Axis* columns : axes_of(conv.filter[2]))
+      if (rows->inputs() * columns->inputs() <= kMostPositions) tiles.push_back({rows, columns});
+  return tiles;
+}
+
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config) {
   WinogradPlan plan;
   plan.isa = isa;
   plan.config = config;
   plan.shape = shape;
-  plan.rows = find_axis(config.rows);
-  plan.columns = find_axis(config.columns);
+  plan.rows = find_axis(shape.conv.filter[1], config.rows);
+  plan.columns = find_axis(shape.conv.filter[2], config.columns);
   const View& output = shape.conv.output;
   plan.tile_rows = ceil_div(output.len[3], config.rows);
   plan.tile_columns = ceil_div(output.len[4], config.columns);

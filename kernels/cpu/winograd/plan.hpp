@@ -68,6 +68,13 @@ struct WinogradPlan {
   std::int64_t passing_weights_stride() const;
 };
 
+/// The axes of a tile that are in question for the convolution: all but those whose errors would
+/// multiply to more than the bound in the README.
+struct TileAxes {
+  const Axis *rows, *columns;
+};
+std::vector<TileAxes> winograd_axes(const ConvGeometry& conv);
+
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config);
 
 }  // namespace fuseplan::cpu

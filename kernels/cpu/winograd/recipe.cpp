@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/status.hpp"
@@ -66,8 +67,14 @@ std::shared_ptr<const Recipe> winograd_recipe(const Problem& problem, const Spli
   require(tile_fits(isa, config.pixels, config.vectors), Status::BadParm,
           "products of {}x{} do not fit the registers of {}", config.pixels, config.vectors,
           name_of(isa));
-  return std::make_shared<WinogradRecipe>(winograd_plan(direct_shape(problem, chain), isa, config),
-                                          chain);
+  const DirectShape shape = direct_shape(problem, chain);
+  const auto is_configured = [&](const TileAxes& tile) {
+    return tile.rows->outputs == config.rows && tile.columns->outputs == config.columns;
+  };
+  require(std::ranges::any_of(winograd_axes(shape.conv), is_configured), Status::BadParm,
+          "there are no tiles of {}x{} outputs for a {}x{} filter", config.rows, config.columns,
+          shape.conv.filter[1], shape.conv.filter[2]);
+  return std::make_shared<WinogradRecipe>(winograd_plan(shape, isa, config), chain);
 }
 
 }  // namespace fuseplan::cpu

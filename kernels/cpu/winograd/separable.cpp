@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -120,13 +121,14 @@ void emit_turns(VectorCode& code, int count, const std::function<void()>& body) 
 
 void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal) {
   // A map has up to 12 values at once, and 16 registers leave little.
+  constexpr std::size_t kMost = 18;
   if (!code.is_avx512()) return;
   std::set<std::uint32_t> factors;
   for (const LinearMap* map : {&vertical, &horizontal})
     for (const LinearMap::Step& step : map->steps)
       for (const LinearMap::Term& term : step.terms)
         if (std::fabs(term.factor) != 1) factors.insert(std::bit_cast<std::uint32_t>(term.factor));
-  for (const std::uint32_t factor : factors) code.hoist(factor);
+  for (const std::uint32_t factor : factors | std::views::take(kMost)) code.hoist(factor);
 }
 
 void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal,

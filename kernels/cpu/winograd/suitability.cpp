@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/cpu/direct/shape.hpp"
+#include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
 
 namespace fuseplan::cpu {
@@ -18,22 +19,24 @@ WinogradRefusal refuse(Kind kind, std::string got, std::string need) {
 
 std::optional<WinogradRefusal> refuse_convolution(const Problem& problem,
                                                   const ConvGeometry& conv) {
-  constexpr std::array<std::int64_t, 3> kFilter{1, 3, 3}, kOnes{1, 1, 1};
+  constexpr std::array<std::int64_t, 3> kOnes{1, 1, 1};
   const Conv& op = problem.conv()->conv;
   if (op.spatial() != 2)
     return refuse(Kind::convolution, fmt::format("{} spatial axes", op.spatial()), "2");
-  if (conv.filter != kFilter)
-    return refuse(Kind::convolution, fmt::format("filter {}x{}", conv.filter[1], conv.filter[2]),
-                  "filter 3x3");
   if (conv.stride != kOnes) return refuse(Kind::convolution, "stride above 1", "stride 1");
   if (conv.dilation != kOnes) return refuse(Kind::convolution, "dilation above 1", "dilation 1");
   if (conv.groups != 1)
     return refuse(Kind::convolution, fmt::format("{} groups", conv.groups), "1 group");
+  if (conv.filter[1] * conv.filter[2] == 1 || winograd_axes(conv).empty())
+    return refuse(Kind::convolution, fmt::format("filter {}x{}", conv.filter[1], conv.filter[2]),
+                  "sides of 1, 3, 5 or 7 taps, neither 1x1 nor 7x7");
   // Outputs that see nothing but padding are exactly what the chain makes of zero; a transformed
   // tile would leave a rounding error there.
-  const auto wide = [](std::int64_t padding) { return padding > 2; };
-  if (std::ranges::any_of(op.pad_lo, wide) || std::ranges::any_of(op.pad_hi, wide))
-    return refuse(Kind::convolution, "padding above 2", "padding of 2 at most");
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t taps = conv.filter[1 + axis];
+    if (op.pad_lo[axis] >= taps || op.pad_hi[axis] >= taps)
+      return refuse(Kind::convolution, "padding as wide as the filter", "less");
+  }
   return std::nullopt;
 }
 

@@ -76,15 +76,19 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   const Xbyak::Reg64 column_filters = c.r14;
   const auto field = [&](std::size_t at) { return c.ptr[kCall + static_cast<int>(at)]; };
   const auto load = [&](int row, const Vec& v) {
-    c.vmovups(v, c.ptr[column_filters + row * kFilterTaps * c.bytes()]);
+    c.vmovups(v, c.ptr[column_filters + row * columns.taps * c.bytes()]);
   };
-  const Xbyak::RegExp at[] = {row_start,          row_start + once,     row_start + once * 2,
-                              row_start + thrice, row_start + once * 4, row_start + five_times};
+  // Positions are stored in their order. So many are in reach, then their start goes on.
+  constexpr int kReach = 6;
+  const Xbyak::RegExp at[kReach] = {
+      row_start,          row_start + once,     row_start + once * 2,
+      row_start + thrice, row_start + once * 4, row_start + five_times};
   const auto store = [&](int column, const Vec& v) {
+    if (column > 0 && column % kReach == 0) c.lea(row_start, c.ptr[row_start + thrice * 2]);
     if (streaming) {
-      c.vmovntps(c.ptr[at[column]], v);
+      c.vmovntps(c.ptr[at[column % kReach]], v);
     } else {
-      c.vmovups(c.ptr[at[column]], v);
+      c.vmovups(c.ptr[at[column % kReach]], v);
     }
   };
   Xbyak::Label channel;
@@ -96,13 +100,13 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   c.mov(once, field(offsetof(FilterCall, position)));
   c.lea(thrice, c.ptr[once + once * 2]);
   c.lea(five_times, c.ptr[once + once * 4]);
-  c.imul(row_step, once, columns.inputs());
+  c.imul(row_step, once, (columns.inputs() - 1) % kReach + 1);
   c.L(channel);
   c.mov(column_filters, filters);
   c.mov(row_start, output);
   emit_separable(c, rows.filter, columns.filter, {load, [&] { c.add(column_filters, c.bytes()); }},
                  {store, [&] { c.add(row_start, row_step); }});
-  c.add(filters, kFilterTaps * kFilterTaps * c.bytes());
+  c.add(filters, rows.taps * columns.taps * c.bytes());
   c.add(output, field(offsetof(FilterCall, step)));
   c.dec(channels);
   c.jnz(channel);

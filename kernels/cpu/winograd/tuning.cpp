@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,11 @@ std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
   return taps;
 }
 
+/// Axes that are transformed.
+double passes_of(const WinogradPlan& plan) {
+  return (plan.rows->taps > 1 ? 1 : 0) + (plan.columns->taps > 1 ? 1 : 0);
+}
+
 /// Of one thread, in cycles.
 double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto inputs = static_cast<double>(plan.inputs()), tiles = static_cast<double>(plan.tiles);
@@ -47,8 +53,9 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto weights = static_cast<double>(winograd_weight_bytes(plan));
   const std::int64_t blocks = ceil_div(plan.pieces, plan.block_pieces);
   const double stream = static_cast<double>(blocks) * weights / stream_rate(rates, weights);
+  const double turn = plan.input_channels_last() ? 0 : kPerTurn;
   const double transforms = positions * tiles * (input_vectors + output_vectors) * rates.transform *
-                            (plan.input_channels_last() ? 1 : 1 + kPerTurn) * width_factor(plan);
+                            (passes_of(plan) / 2 + turn) * width_factor(plan);
   return std::max(products, stream) + transforms;
 }
 
@@ -58,9 +65,6 @@ double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
          static_cast<double>(plan.inputs() * ceil_div(plan.outputs(), plan.lanes())) *
          kPerDirectSum * rates.product * width_factor(plan);
 }
-
-// Outputs of a tile, rows x columns. What the model cannot tell apart is decided by the order.
-constexpr struct { int rows, columns; } kTiles[] = {{4, 4}, {2, 4}, {4, 2}, {2, 2}};
 
 // Register tiles of the products, best first.
 struct ProductTile {
@@ -88,8 +92,13 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
   const DirectShape shape = direct_shape(problem, {});
   const ProductTile product = product_tiles(isa).front();
   std::vector<std::pair<double, WinogradConfig>> tiles;
-  for (const auto& [rows, columns] : kTiles) {
-    WinogradConfig config{rows, columns, product.pixels, product.vectors, 0};
+  std::vector<TileAxes> axes = winograd_axes(shape.conv);
+  // What the model cannot tell apart is decided by the order: larger tiles first, then wider ones.
+  std::ranges::stable_sort(axes, std::ranges::greater{}, [](const TileAxes& tile) {
+    return std::pair(tile.rows->outputs * tile.columns->outputs, tile.columns->outputs);
+  });
+  for (const auto& [rows, columns] : axes) {
+    WinogradConfig config{rows->outputs, columns->outputs, product.pixels, product.vectors, 0};
     config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
     tiles.emplace_back(cost_of(winograd_plan(shape, isa, config), rates), config);
   }

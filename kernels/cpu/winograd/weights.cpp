@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-std::array<std::int64_t, kFilterTaps * kFilterTaps> taps_of(const ConvGeometry& conv) {
-  std::array<std::int64_t, kFilterTaps * kFilterTaps> taps{};
-  for (std::int64_t tap = 0; tap < std::ssize(taps); ++tap)
-    taps[static_cast<std::size_t>(tap)] =
-        tap / kFilterTaps * conv.weight_stride[3] + tap % kFilterTaps * conv.weight_stride[4];
+SmallVector<std::int64_t, 9> taps_of(const ConvGeometry& conv) {
+  SmallVector<std::int64_t, 9> taps;
+  for (std::int64_t row = 0; row < conv.filter[1]; ++row)
+    for (std::int64_t column = 0; column < conv.filter[2]; ++column)
+      taps.push_back(row * conv.weight_stride[3] + column * conv.weight_stride[4]);
   return taps;
 }
 
@@ -27,9 +27,11 @@ FilterTransform::FilterTransform(const WinogradPlan& plan, FilterKernel kernel, 
       size_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
       moves_(moves_for(plan.shape.weights, plan.isa)),
       taps_(taps_of(conv_)),
-      lines_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))),
-      filters_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * kLine))) {
-  const bool plain = conv_.weight_stride[1] == kTaps && taps_.back() == kTaps - 1;
+      line_(kChannels * std::ssize(taps_)),
+      lines_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * line_))),
+      filters_(scratch.take_array<float>(static_cast<std::size_t>(plan.lanes() * line_))) {
+  const std::int64_t taps = std::ssize(taps_);
+  const bool plain = conv_.weight_stride[1] == taps && taps_.back() == taps - 1;
   taps_are_inner_ = plain && std::ranges::is_sorted(taps_);
   channels_are_inner_ = conv_.weight_stride[1] == 1;
 }
@@ -64,7 +66,7 @@ void FilterTransform::ask_for(std::int64_t output, std::int64_t input) const {
   const std::int64_t outputs = std::min(plan_.lanes(), plan_.outputs() - output);
   for (std::int64_t lane = 0; lane < outputs; ++lane) {
     const std::byte* from = at(output + lane, input);
-    if (taps_are_inner_) ask(from, kLine * size_);
+    if (taps_are_inner_) ask(from, line_ * size_);
     if (!channels_are_inner_) continue;
     for (const std::int64_t tap : taps_) ask(from + tap * size_, kChannels * size_);
   }
@@ -72,25 +74,25 @@ void FilterTransform::ask_for(std::int64_t output, std::int64_t input) const {
 
 /// filters_[input channel][tap][lane], zero behind the last output channel.
 void FilterTransform::gather(std::int64_t output, std::int64_t input, std::int64_t count) {
-  const std::int64_t lanes = plan_.lanes();
+  const std::int64_t lanes = plan_.lanes(), taps = std::ssize(taps_);
   const std::int64_t outputs = std::min(lanes, plan_.outputs() - output);
   if (plan_.shape.weights == DType::f32 && outputs == lanes && count == kChannels) {
     const auto* from = reinterpret_cast<const float*>(at(output, input));
     const std::int64_t step = conv_.weight_stride[0];
-    if (taps_are_inner_) return moves_.turn(from, step, lanes, kLine, filters_, lanes);
+    if (taps_are_inner_) return moves_.turn(from, step, lanes, line_, filters_, lanes);
     if (channels_are_inner_) {
       for (std::size_t tap = 0; tap < taps_.size(); ++tap)
         moves_.turn(from + taps_[tap], step, lanes, kChannels,
-                    filters_ + static_cast<std::int64_t>(tap) * lanes, kTaps * lanes);
+                    filters_ + static_cast<std::int64_t>(tap) * lanes, taps * lanes);
       return;
     }
   }
-  std::fill_n(lines_, lanes * kLine, 0.0F);
+  std::fill_n(lines_, lanes * line_, 0.0F);
   for (std::int64_t lane = 0; lane < outputs; ++lane) {
-    float* line = lines_ + lane * kLine;
+    float* line = lines_ + lane * line_;
     const std::byte* from = at(output + lane, input);
     if (taps_are_inner_) {
-      moves_.widen(from, 1, line, count * kTaps);
+      moves_.widen(from, 1, line, count * taps);
       continue;
     }
     for (const std::int64_t tap : taps_) {
@@ -98,10 +100,10 @@ void FilterTransform::gather(std::int64_t output, std::int64_t input, std::int64
       line += kChannels;
     }
   }
-  if (taps_are_inner_) return moves_.turn(lines_, kLine, lanes, kLine, filters_, lanes);
-  for (std::int64_t tap = 0; tap < kTaps; ++tap)
-    moves_.turn(lines_ + tap * kChannels, kLine, lanes, kChannels, filters_ + tap * lanes,
-                kTaps * lanes);
+  if (taps_are_inner_) return moves_.turn(lines_, line_, lanes, line_, filters_, lanes);
+  for (std::int64_t tap = 0; tap < taps; ++tap)
+    moves_.turn(lines_ + tap * kChannels, line_, lanes, kChannels, filters_ + tap * lanes,
+                taps * lanes);
 }
 
 std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t channel_tile,

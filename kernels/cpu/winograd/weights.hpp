@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 
+#include "base/containers.hpp"
 #include "base/memory.hpp"
 #include "kernels/cpu/moves.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
@@ -32,9 +32,7 @@ class FilterTransform {
   void run(std::int64_t channel_tile, float* output, std::int64_t position);
 
  private:
-  static constexpr std::int64_t kTaps = std::int64_t{kFilterTaps} * kFilterTaps;
   static constexpr std::int64_t kChannels = 16;  ///< whose filters are gathered together
-  static constexpr std::int64_t kLine = kChannels * kTaps;
 
   const std::byte* at(std::int64_t output, std::int64_t input) const;
   void ask_for(std::int64_t output, std::int64_t input) const;
@@ -46,7 +44,8 @@ class FilterTransform {
   const std::byte* raw_;
   std::int64_t size_;
   Moves moves_;
-  std::array<std::int64_t, kTaps> taps_;  ///< of a filter: their offsets, in elements
+  SmallVector<std::int64_t, 9> taps_;  ///< of a filter: their offsets, in elements
+  std::int64_t line_;                  ///< values that are gathered of an output channel
   bool taps_are_inner_ = false;  ///< a filter's taps, and then the next channel's, are contiguous
   bool channels_are_inner_ = false;
   float *lines_, *filters_;
