@@ -14,6 +14,7 @@ namespace {
 
 using TilesKernel = void (*)();
 using TileKernel = void (*)(const MatrixTileCall*);
+using StripKernel = void (*)(const StripCall*);
 
 template <typename Kernel>
 Kernel kernel_at(const void* entry) {
@@ -25,6 +26,7 @@ struct Launch {
   const MatrixPlan& plan;
   TilesKernel begin, end;
   std::span<const TileKernel> tiles;
+  std::span<const StripKernel> strips;
   StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
@@ -40,7 +42,8 @@ class Walk {
         conv_(plan_.shape.conv),
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.config.staged) stager_.emplace(plan_, scratch_);
-    chain_.expect_pixels(kTileRows, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
+    if (!plan_.in_strips)
+      chain_.expect_pixels(kTileRows, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
     call_.taps = plan_.taps.data();
@@ -62,6 +65,7 @@ class Walk {
     call_.weights =
         static_cast<const std::byte*>(launch_.arguments.weights) +
         (window.group * plan_.group_vectors() + channel_tile * kTilesAcross) * plan_.vector_bytes();
+    if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
     const std::int64_t tiles = plan_.tiles(window.rows, window.columns);
     for (std::int64_t i = 0; i < tiles; i += kTilesAcross)
       run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles - i)), channel_tile);
@@ -94,9 +98,14 @@ class Walk {
       const std::int64_t left = tile.skip + tile.count - i;
       const std::int64_t pixels = std::min(left, window_.columns - column);
       if (pixels > 0) {
-        chain_.at(
+        const RowsCall& chain = chain_.at(
             {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
-        chain_.finish_pixels(sums + i * width_, width_, pixels, channels_);
+        if (plan_.in_strips) {
+          const StripCall call{sums + i * width_, &chain, pixels};
+          strip_(&call);
+        } else {
+          chain_.finish_pixels(sums + i * width_, width_, pixels, channels_);
+        }
       }
       i += std::min(left, plan_.pitch - column);
     }
@@ -112,6 +121,7 @@ class Walk {
   const std::byte* input_ = nullptr;
   MatrixWindow window_;
   MatrixTileCall call_;
+  StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };
@@ -126,13 +136,16 @@ class MatrixProgram final : public Program {
         runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
     const std::size_t tiles = plan.specs().size();
     for (std::size_t i = 0; i < tiles; ++i) tiles_.push_back(kernel_at<TileKernel>(entries[2 + i]));
-    rows_ = kernel_at<StripChain::RowsKernel>(entries[2 + tiles]);
+    const std::size_t strips = plan.strips().size();
+    for (std::size_t i = 0; plan.in_strips && i < strips; ++i)
+      strips_.push_back(kernel_at<StripKernel>(entries[2 + tiles + i]));
+    if (!plan.in_strips) rows_ = kernel_at<StripChain::RowsKernel>(entries[2 + tiles]);
   }
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    const Launch launch{
-        plan_, begin_, end_, tiles_, rows_, arguments, runner_.prepare(arguments, scratch)};
+    const Launch launch{plan_,   begin_, end_,      tiles_,
+                        strips_, rows_,  arguments, runner_.prepare(arguments, scratch)};
     const MatrixSchedule schedule(plan_, arguments.parallel.threads());
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
@@ -150,13 +163,15 @@ class MatrixProgram final : public Program {
 
  private:
   static const void* prologue(const MatrixPlan& plan, std::span<const void* const> entries) {
-    const std::size_t before = plan.specs().size() + 3;
+    const std::size_t before =
+        2 + plan.specs().size() + (plan.in_strips ? plan.strips().size() : 1);
     return entries.size() > before ? entries[before] : nullptr;
   }
 
   MatrixPlan plan_;
   TilesKernel begin_, end_;
   std::vector<TileKernel> tiles_;
+  std::vector<StripKernel> strips_;
   StripChain::RowsKernel rows_ = nullptr;
   ChainRunner runner_;
 };

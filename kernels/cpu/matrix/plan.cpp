@@ -114,6 +114,14 @@ std::size_t MatrixPlan::kernel_of(int tiles, std::int64_t channel_tile) const {
   return static_cast<std::size_t>(tiles - 1 + (second ? kTilesAcross : 0));
 }
 
+std::vector<StripSpec> MatrixPlan::strips() const {
+  const auto lanes =
+      static_cast<int>(shape.conv.group_outputs - (group_vectors() - 1) * kTileLanes);
+  const StripSpec full{kTilesAcross, kTileLanes}, tail{tail_vectors, lanes};
+  if (tiles_of_channels == 1 || !has_short_tail()) return {tail};
+  return {full, tail};
+}
+
 std::int64_t MatrixPlan::vector_bytes() const {
   return static_cast<std::int64_t>(taps.size()) * steps * (depth * element() / 4) * kTileBytes;
 }
@@ -164,7 +172,8 @@ bool joining_saves(const DirectShape& shape, Product product) {
          conv.filter[2] * steps_of(conv.group_inputs, product);
 }
 
-MatrixPlan matrix_plan(const DirectShape& shape, Product product, const MatrixConfig& config) {
+MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
+                       const MatrixConfig& config) {
   MatrixPlan plan;
   plan.product = product;
   plan.config = config;
@@ -176,6 +185,10 @@ MatrixPlan matrix_plan(const DirectShape& shape, Product product, const MatrixCo
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
   plan.tiles_of_channels = ceil_div(vectors, kTilesAcross);
   plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * kTilesAcross);
+  plan.finish = finish_spec(plan.shape.tensors(), chain);
+  plan.finish.integers = traits_of(product).sums == DType::i32;
+  plan.finish.bf16 = product == Product::bf16;
+  plan.in_strips = strip_finisher_takes(plan.finish);
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   return plan;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/direct/shape.hpp"
+#include "kernels/cpu/emit/strip_finisher.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/matrix/config.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
@@ -35,7 +36,8 @@ struct MatrixPlan {
   /// In `joined` plans the taps along the width are channels, and the filter is one wide.
   DirectShape shape;
   ConvGeometry source;  ///< before joining: what is staged and packed
-  bool bf16 = true;     ///< Extensions::bf16
+  FinishSpec finish;
+  bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied
   int depth = 0;           ///< channels of a step; those behind the last are zero
@@ -56,6 +58,14 @@ struct MatrixPlan {
   /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
+  /// Strip finishers: for full tiles of channels, then, if it differs, for the last.
+  std::vector<StripSpec> strips() const;
+  std::size_t strip_of(std::int64_t channel_tile) const {
+    return channel_tile + 1 == tiles_of_channels && tiles_of_channels > 1 && has_short_tail();
+  }
+  bool has_short_tail() const {
+    return shape.conv.group_outputs % (kTilesAcross * kTileLanes) != 0;
+  }
   /// Bytes of packed weights of a vector of channels.
   std::int64_t vector_bytes() const;
   std::int64_t group_vectors() const {
@@ -74,6 +84,7 @@ bool reads_in_place(const DirectShape& shape, Product product);
 /// Whether copying the taps along the width next to one another saves products.
 bool joining_saves(const DirectShape& shape, Product product);
 
-MatrixPlan matrix_plan(const DirectShape& shape, Product product, const MatrixConfig& config);
+MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
+                       const MatrixConfig& config);
 
 }  // namespace fuseplan::cpu

@@ -33,7 +33,11 @@ class MatrixRecipe final : public Recipe {
     for (const MatrixTileSpec& spec : plan_.specs())
       functions.push_back(
           {fmt::format("matrix_tile_{}x{}", spec.tiles, spec.vectors), emit_matrix_tile(spec)});
-    functions.push_back({"matrix_rows", emit_rows(rows())});
+    if (!plan_.in_strips) functions.push_back({"matrix_rows", emit_rows(rows())});
+    for (const StripSpec& spec : plan_.strips())
+      if (plan_.in_strips)
+        functions.push_back({fmt::format("matrix_strip_{}x{}", spec.vectors, spec.last_lanes),
+                             emit_strip_finisher(spec, plan_.finish)});
     if (!chain_.channels.roots.empty())
       functions.push_back({"matrix_channels", emit_channel_prologue(chain_, Isa::avx512)});
     return functions;
@@ -47,7 +51,7 @@ class MatrixRecipe final : public Recipe {
   RowsSpec rows() const {
     RowsSpec spec =
         rows_spec(plan_.shape.tensors(), chain_, Isa::avx512, traits_of(plan_.product).sums);
-    spec.bf16 = plan_.product == Product::bf16;
+    spec.bf16 = plan_.finish.bf16;
     return spec;
   }
 
@@ -80,7 +84,7 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
           "this input cannot be read where it lies");
   require(!config.joined || joining_saves(shape, *product), Status::BadParm,
           "there are no taps to join");
-  return std::make_shared<MatrixRecipe>(matrix_plan(shape, *product, config), chain);
+  return std::make_shared<MatrixRecipe>(matrix_plan(shape, chain, *product, config), chain);
 }
 
 }  // namespace fuseplan::cpu
