@@ -29,7 +29,7 @@ class CpuMatrix final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::matrix_configs(question.problem));
+    return texts_of(cpu::matrix_configs(question.problem, question.chain));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/status.hpp"
 #include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
@@ -11,6 +12,7 @@
 namespace fuseplan::test {
 namespace {
 
+using cpu::matrix_configs;
 using cpu::matrix_recipe;
 using cpu::matrix_refusal;
 
@@ -40,20 +42,22 @@ class MatrixConv : public ::testing::TestWithParam<std::tuple<DType, Strides>> {
     return conv_problem(shape, {input(), output, strides()}, tail, random_);
   }
   /// Whether the kernels take the problem; if they do, checks them in each configuration.
-  bool run(const Problem& problem, const std::vector<cpu::MatrixConfig>& configs) {
+  bool run(const Problem& problem, bool all = false) {
     const KernelCase test(problem, random_);
     if (matrix_refusal(problem, test.chain())) return false;
     int threads = 0;
-    for (const cpu::MatrixConfig& config : configs)
+    for (const cpu::MatrixConfig& config :
+         all ? all_configs(problem, test.chain()) : matrix_configs(problem, test.chain()))
       EXPECT_TRUE(
           test.check(test.run(*matrix_recipe(problem, test.chain(), config), 1 + threads++ % 3)))
           << to_text(config) << " " << to_text(problem);
     return true;
   }
   /// The tuning space, and the same with blocks that leave rests everywhere.
-  static std::vector<cpu::MatrixConfig> all_configs(const Problem& problem) {
+  static std::vector<cpu::MatrixConfig> all_configs(const Problem& problem,
+                                                    const SplitChain& chain) {
     std::vector<cpu::MatrixConfig> all;
-    for (cpu::MatrixConfig config : cpu::matrix_configs(problem)) {
+    for (cpu::MatrixConfig config : matrix_configs(problem, chain)) {
       all.push_back(config);
       for (const std::int64_t block : {1, 40, 100}) {
         config.block = block;
@@ -82,7 +86,7 @@ TEST_P(MatrixConv, Oddities) {
       // Five tails and five outputs: the row number makes each meet each.
       const DType output = kOutputs[(number + number / 5) % 5];
       const Problem problem = this->problem(conv_case(row), output, tail);
-      accepted += static_cast<std::size_t>(run(problem, cpu::matrix_configs(problem)));
+      accepted += static_cast<std::size_t>(run(problem));
       ++number;
     }
   if (all_accepted()) {
@@ -114,7 +118,7 @@ TEST_P(MatrixConv, EveryConfiguration) {
     for (const auto& [output, tail] :
          {std::pair{DType::u8, Tail::requantise}, {DType::bf16, Tail::bias_norm_relu}}) {
       const Problem problem = this->problem(shape, output, tail);
-      const bool accepted = run(problem, all_configs(problem));
+      const bool accepted = run(problem, true);
       if (all_accepted()) {
         EXPECT_TRUE(accepted);
       }
@@ -133,7 +137,7 @@ TEST_P(MatrixConv, Borders) {
   };
   for (const ConvCase& shape : cases) {
     const Problem problem = this->problem(shape, DType::f32, Tail::everything);
-    const bool accepted = run(problem, all_configs(problem));
+    const bool accepted = run(problem, true);
     if (all_accepted()) {
       EXPECT_TRUE(accepted);
     }
@@ -163,7 +167,7 @@ TEST_P(MatrixConv, NothingLeaksIntoASum) {
                                          {last, std::numeric_limits<double>::infinity()}}) {
       test.set_input({0, 0, 4, 10}, 0.5);
       test.set_input({0, channel, 4, 10}, value);
-      for (const cpu::MatrixConfig& config : all_configs(problem)) {
+      for (const cpu::MatrixConfig& config : all_configs(problem, test.chain())) {
         EXPECT_TRUE(test.check(test.run(*matrix_recipe(problem, test.chain(), config))))
             << to_text(config) << " " << to_text(problem);
         ++checked;
@@ -183,7 +187,8 @@ TEST_P(MatrixConv, SameBitsForAnyThreadCount) {
     const Problem problem = this->problem(shape, DType::f32, Tail::everything);
     const KernelCase test(problem, random_);
     if (matrix_refusal(problem, test.chain())) continue;
-    const auto recipe = matrix_recipe(problem, test.chain(), cpu::matrix_configs(problem).front());
+    const auto recipe =
+        matrix_recipe(problem, test.chain(), matrix_configs(problem, test.chain()).front());
     const std::vector<double> one = test.run(*recipe, 1).values();
     for (int threads : {2, 3, 7}) EXPECT_EQ(test.run(*recipe, threads).values(), one) << threads;
   }
@@ -207,7 +212,7 @@ TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
           const Problem problem = this->problem(shape, output, tail);
           const SplitChain chain = optimize(lower(problem), {});
           ASSERT_EQ(matrix_refusal(problem, chain), std::nullopt);
-          for (const cpu::MatrixConfig& config : all_configs(problem))
+          for (const cpu::MatrixConfig& config : all_configs(problem, chain))
             run_guarded(problem, chain, *matrix_recipe(problem, chain, config), end);
         }
 }

@@ -46,29 +46,33 @@ class Walk {
       chain_.expect_pixels(kTileRows, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
-    call_.taps = plan_.taps.data();
+    call_.steps = plan_.reads.data();
     call_.sums = sums_;
     launch_.begin();
   }
   ~Walk() { launch_.end(); }
   Walk(const Walk&) = delete;
 
-  void run(const MatrixWindow& window, std::int64_t channel_tile) {
-    if (!(window == window_)) {
-      window_ = window;
-      input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
-    }
+  void start(const MatrixWindow& window) {
+    window_ = window;
+    input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
+    tiles_ = plan_.tiles(window.rows, window.columns);
+  }
+
+  void run(std::int64_t channel_tile) {
     const std::int64_t within = channel_tile * kTilesAcross * kTileLanes;
     width_ = plan_.vectors_of(channel_tile) * kTileLanes;
-    channel_ = window.group * conv_.group_outputs + within;
+    channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
-    call_.weights =
-        static_cast<const std::byte*>(launch_.arguments.weights) +
-        (window.group * plan_.group_vectors() + channel_tile * kTilesAcross) * plan_.vector_bytes();
+    const std::byte* weights = static_cast<const std::byte*>(launch_.arguments.weights) +
+                               window_.group * plan_.group_vectors() * plan_.vector_bytes();
+    const std::int64_t bytes = kTilesAcross * plan_.vector_bytes();
+    call_.weights = weights + channel_tile * bytes;
+    next_ = weights + (channel_tile + 1) % plan_.tiles_of_channels * bytes;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
-    const std::int64_t tiles = plan_.tiles(window.rows, window.columns);
-    for (std::int64_t i = 0; i < tiles; i += kTilesAcross)
-      run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles - i)), channel_tile);
+    for (std::int64_t i = 0; i < tiles_; i += kTilesAcross)
+      run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles_ - i)),
+                channel_tile);
   }
 
  private:
@@ -86,6 +90,7 @@ class Walk {
       tiles[i] = plan_.tile(first + i, window_.rows, window_.columns, window_.column);
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
     call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
+    call_.next = next_ + first / kTilesAcross * plan_.fetched_bytes;
     launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
     for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
   }
@@ -119,7 +124,9 @@ class Walk {
   std::optional<MatrixStager> stager_;
   float* sums_ = nullptr;  // those of bytes are i32, moved as floats
   const std::byte* input_ = nullptr;
+  const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
   MatrixWindow window_;
+  std::int64_t tiles_ = 0;  ///< of the window
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
@@ -150,8 +157,11 @@ class MatrixProgram final : public Program {
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
       const Range units = split(schedule.units(), schedule.parts(), part);
-      for (long unit = units.first; unit < units.last; ++unit)
-        walk.run(schedule.window(unit), schedule.channel_tile(unit));
+      for (long unit = units.first; unit < units.last; ++unit) {
+        const std::int64_t channel_tile = schedule.channel_tile(unit);
+        if (unit == units.first || channel_tile == 0) walk.start(schedule.window(unit));
+        walk.run(channel_tile);
+      }
     });
   }
 

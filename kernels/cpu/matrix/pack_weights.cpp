@@ -45,18 +45,17 @@ class Packer {
         raw_ + (group * conv.group_outputs + vector * kTileLanes) * conv.weight_stride[0];
     const std::int64_t outputs =
         std::min<std::int64_t>(kTileLanes, conv.group_outputs - vector * kTileLanes);
-    for (std::int64_t d = 0; d < conv.filter[0]; ++d)
-      for (std::int64_t h = 0; h < conv.filter[1]; ++h)
-        for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
-          const Element* tap = from + d * conv.weight_stride[2] + h * conv.weight_stride[3] +
-                               w * conv.weight_stride[4];
-          for (std::int64_t step = 0; step < plan_.steps; ++step) {
+    for (std::int64_t step = 0; step < plan_.steps; ++step)
+      for (std::int64_t d = 0; d < conv.filter[0]; ++d)
+        for (std::int64_t h = 0; h < conv.filter[1]; ++h)
+          for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
+            const Element* tap = from + d * conv.weight_stride[2] + h * conv.weight_stride[3] +
+                                 w * conv.weight_stride[4];
             for (std::int64_t lane = 0; lane < lanes; ++lane)
               pack_lane(tap, step * plan_.depth + lane * kLane, outputs,
                         to + lane * kTileLanes * kLane);
             to += plan_.vectors_of(tile) * step_size;
           }
-        }
   }
 
  private:

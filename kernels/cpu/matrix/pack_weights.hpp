@@ -9,7 +9,7 @@
 namespace fuseplan::cpu {
 
 /// Packed weights, read strictly linearly by the tile kernels:
-///   [group][tile of channels][tap][step][vector of channels]{[lane of the step][output channel]}
+///   [group][tile of channels][step][tap][vector of channels]{[lane of the step][output channel]}
 /// where a lane is 4 bytes of neighbouring input channels. Zeros stand behind the last input and
 /// output channel.
 std::size_t packed_matrix_weights_size(const MatrixPlan& plan);

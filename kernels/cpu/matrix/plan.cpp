@@ -16,8 +16,9 @@ std::int64_t steps_of(std::int64_t channels, Product product) {
   return ceil_div(channels, most_channels(product));
 }
 
-// Equal steps, so that few channels are added: 48 of 32-bit pairs are two steps of 24.
-int depth_of(std::int64_t channels, Product product) {
+// Channels that fill a number of equal steps exactly can be read in place: 48 in pairs are two
+// steps of 24.
+int equal_depth(std::int64_t channels, Product product) {
   const std::int64_t steps = steps_of(channels, product);
   return static_cast<int>(round_up(ceil_div(channels, steps), traits_of(product).lane()));
 }
@@ -68,21 +69,37 @@ void stage_window(MatrixPlan& plan) {
                 kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   plan.pitch = stage.columns;
-  for (std::int64_t d = 0; d < conv.filter[0]; ++d)
-    for (std::int64_t h = 0; h < conv.filter[1]; ++h)
-      for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
-        const std::int64_t row = h * conv.dilation[1], column = w * conv.dilation[2];
-        plan.taps.push_back(d * stage.plane_bytes + stage.phase(conv, row, column) +
-                            row / staged_step(conv, 1) * stage.row_bytes +
-                            column / staged_step(conv, 2) * stage.column_bytes);
-      }
+  // A step's taps overlap in what they read: they follow one another.
+  for (std::int64_t step = 0; step < plan.steps; ++step)
+    for (std::int64_t d = 0; d < conv.filter[0]; ++d)
+      for (std::int64_t h = 0; h < conv.filter[1]; ++h)
+        for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
+          const std::int64_t row = h * conv.dilation[1], column = w * conv.dilation[2];
+          plan.reads.push_back(step * plan.step_bytes + d * stage.plane_bytes +
+                               stage.phase(conv, row, column) +
+                               row / staged_step(conv, 1) * stage.row_bytes +
+                               column / staged_step(conv, 2) * stage.column_bytes);
+        }
 }
 
 void read_in_place(MatrixPlan& plan) {
   plan.step_bytes = plan.depth * plan.element();
   plan.pixel_bytes = plan.shape.conv.input.stride[4] * plan.element();
   plan.pitch = plan.block_columns;
-  plan.taps = {0};
+  for (std::int64_t step = 0; step < plan.steps; ++step)
+    plan.reads.push_back(step * plan.step_bytes);
+}
+
+/// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
+/// before them are in use, some by each call.
+void plan_fetches(MatrixPlan& plan) {
+  constexpr std::int64_t kKept = 512 << 10;
+  constexpr std::int64_t kStepLines = kTilesAcross * kTileRows;
+  const std::int64_t calls =
+      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
+  if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
+  plan.next_lines = static_cast<int>(ceil_div(kStepLines, calls));
+  plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
 }
 
 }  // namespace
@@ -94,19 +111,22 @@ std::int64_t MatrixStage::phase(const ConvGeometry& conv, std::int64_t row,
 }
 
 std::vector<MatrixTileSpec> MatrixPlan::specs() const {
-  std::vector<MatrixTileSpec> all;
+  constexpr std::int64_t kNear = 24 << 10;  // kept in a first-level cache of 48 KB between calls
+  MatrixTileSpec spec{.product = product,
+                      .depth_bytes = depth * element(),
+                      .steps = static_cast<std::int64_t>(reads.size()),
+                      .pixel_bytes = pixel_bytes,
+                      .near = kTilesAcross * vector_bytes() > kNear,
+                      .next_lines = next_lines};
+  std::vector<MatrixTileSpec> list;
   for (const int vectors : {kTilesAcross, tail_vectors})
-    for (int tiles = 1; tiles <= kTilesAcross; ++tiles)
-      all.push_back({.product = product,
-                     .tiles = tiles,
-                     .vectors = vectors,
-                     .depth_bytes = depth * element(),
-                     .steps = steps,
-                     .step_bytes = step_bytes,
-                     .taps = static_cast<std::int64_t>(taps.size()),
-                     .pixel_bytes = pixel_bytes});
-  if (tail_vectors == kTilesAcross) all.resize(kTilesAcross);
-  return all;
+    for (int tiles = 1; tiles <= kTilesAcross; ++tiles) {
+      spec.tiles = tiles;
+      spec.vectors = vectors;
+      list.push_back(spec);
+    }
+  if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
+  return list;
 }
 
 std::size_t MatrixPlan::kernel_of(int tiles, std::int64_t channel_tile) const {
@@ -123,7 +143,7 @@ std::vector<StripSpec> MatrixPlan::strips() const {
 }
 
 std::int64_t MatrixPlan::vector_bytes() const {
-  return static_cast<std::int64_t>(taps.size()) * steps * (depth * element() / 4) * kTileBytes;
+  return static_cast<std::int64_t>(reads.size()) * (depth * element() / 4) * kTileBytes;
 }
 
 std::int64_t MatrixPlan::tiles(std::int64_t rows, std::int64_t columns) const {
@@ -155,7 +175,7 @@ PixelTile MatrixPlan::tile(std::int64_t index, std::int64_t rows, std::int64_t c
 bool reads_in_place(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (conv.input.stride[1] != 1 && conv.group_inputs > 1) return false;
-  if (steps_of(conv.group_inputs, product) * depth_of(conv.group_inputs, product) !=
+  if (steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) !=
       conv.group_inputs)
     return false;
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -181,7 +201,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.source = shape.conv;
   if (config.joined) join_taps(plan);
   plan.steps = steps_of(plan.shape.conv.group_inputs, product);
-  plan.depth = depth_of(plan.shape.conv.group_inputs, product);
+  plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
+  if (config.staged && plan.steps > 1) plan.depth = static_cast<int>(most_channels(product));
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
   plan.tiles_of_channels = ceil_div(vectors, kTilesAcross);
   plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * kTilesAcross);
@@ -191,6 +212,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.in_strips = strip_finisher_takes(plan.finish);
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
+  plan_fetches(plan);
   return plan;
 }
 

@@ -35,16 +35,18 @@ struct MatrixPlan {
   MatrixConfig config;
   /// In `joined` plans the taps along the width are channels, and the filter is one wide.
   DirectShape shape;
-  ConvGeometry source;  ///< before joining: what is staged and packed
+  ConvGeometry source;             ///< before joining: what is staged and packed
+  int next_lines = 0;              ///< as in MatrixTileSpec
+  std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
 
-  std::int64_t steps = 0;  ///< in which a tap's channels are multiplied
+  std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
   std::int64_t step_bytes = 0;
   MatrixStage stage;
   std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
-  std::vector<std::int64_t> taps;      ///< bytes from a pixel to what each tap reads
+  std::vector<std::int64_t> reads;     ///< bytes from a pixel to what each step of each tap reads
   std::int64_t tiles_of_channels = 0;  ///< kernels' tiles: kTilesAcross vectors, fewer in the last
   int tail_vectors = 0;
 

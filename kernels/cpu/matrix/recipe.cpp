@@ -70,8 +70,8 @@ std::optional<std::string> matrix_refusal(const Problem& problem, const SplitCha
   return lane_refusal(shape.tensors());
 }
 
-std::vector<MatrixConfig> matrix_configs(const Problem& problem) {
-  const DirectShape shape = direct_shape(problem, {});
+std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain) {
+  const DirectShape shape = direct_shape(problem, chain);
   return matrix_tuning_space(shape, product_of(shape).value());
 }
 

@@ -21,7 +21,7 @@ namespace fuseplan::cpu {
 std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain);
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
-std::vector<MatrixConfig> matrix_configs(const Problem& problem);
+std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain);
 
 std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitChain& chain,
                                             const MatrixConfig& config);

@@ -24,17 +24,18 @@ class MatrixTileCode {
     code_.enter();
     read_call();
     each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
-    Xbyak::Label tap;
-    code_.mov(ecx, static_cast<std::uint32_t>(spec_.taps));
-    code_.align(32);
-    code_.L(tap);
-    code_.mov(kInput[0], code_.ptr[kTaps]);
-    code_.add(kInput[0], kBase);
-    if (spec_.tiles > 1) code_.lea(kInput[1], code_.ptr[kInput[0] + kSecond]);
-    sum_steps();
-    code_.add(kTaps, 8);
-    code_.dec(ecx);
-    code_.jnz(tap);
+    constexpr std::int64_t kUnrolled = 4;
+    const std::int64_t turns = spec_.steps > kUnrolled ? spec_.steps / kUnrolled : 0;
+    if (turns > 0) {
+      Xbyak::Label next;
+      code_.mov(ecx, static_cast<std::uint32_t>(turns));
+      code_.align(32);
+      code_.L(next);
+      sum_steps(kUnrolled);
+      code_.dec(ecx);
+      code_.jnz(next);
+    }
+    sum_steps(static_cast<int>(spec_.steps - turns * kUnrolled));
     store();
     code_.leave();
     return code_.finish();
@@ -46,7 +47,8 @@ class MatrixTileCode {
     code_.mov(kBase, field(offsetof(MatrixTileCall, input)));
     code_.mov(kSecond, field(offsetof(MatrixTileCall, second)));
     code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
-    code_.mov(kTaps, field(offsetof(MatrixTileCall, taps)));
+    code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
+    code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
     code_.mov(kSums, field(offsetof(MatrixTileCall, sums)));
     code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
     code_.mov(kRowBytes.cvt32(), kTileBytes);
@@ -58,41 +60,41 @@ class MatrixTileCode {
       for (int v = 0; v < spec_.vectors; ++v) f(t, v);
   }
 
-  void sum_steps() {
-    constexpr std::int64_t kUnrolled = 4;
-    const std::int64_t turns = spec_.steps > kUnrolled ? spec_.steps / kUnrolled : 0;
-    if (turns > 0) {
-      Xbyak::Label next;
-      code_.mov(eax, static_cast<std::uint32_t>(turns));
-      code_.align(32);
-      code_.L(next);
-      sum_some(kUnrolled);
-      code_.dec(eax);
-      code_.jnz(next);
-    }
-    sum_some(spec_.steps - turns * kUnrolled);
-  }
-
-  void sum_some(std::int64_t steps) {
-    if (steps == 0) return;
-    for (std::int64_t step = 0; step < steps; ++step) sum_step(static_cast<int>(step));
-    for (int t = 0; t < spec_.tiles; ++t)
-      code_.add(kInput[t], static_cast<int>(steps * spec_.step_bytes));
-    code_.add(kWeights, static_cast<int>(steps) * spec_.vectors * weight_bytes());
-  }
-
   int weight_bytes() const { return spec_.depth_bytes / 4 * kTileBytes; }
+  int step_bytes() const { return spec_.vectors * weight_bytes(); }
+
+  void sum_steps(int steps) {
+    for (int step = 0; step < steps; ++step) {
+      sum_step(step);
+      for (int i = 0; i < spec_.next_lines; ++i)
+        code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
+    }
+    code_.add(kSteps, 8 * steps);
+    code_.add(kWeights, steps * step_bytes());
+    if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
+  }
 
   void sum_step(int step) {
+    code_.mov(kInput[0], ptr[kSteps + 8 * step]);
+    code_.add(kInput[0], kBase);
+    if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
     for (int t = 0; t < spec_.tiles; ++t) {
-      const int offset = step * static_cast<int>(spec_.step_bytes);
-      code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes + offset]);
+      code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes]);
       for (int v = 0; v < spec_.vectors; ++v) {
         const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0) code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
+        if (t == 0) {
+          fetch_near(at);
+          code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
+        }
         multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
       }
     }
+  }
+
+  void fetch_near(int at) {
+    constexpr int kAhead = 1024;
+    for (int line = 0; spec_.near && line < weight_bytes(); line += kTileBytes)
+      code_.prefetcht0(ptr[kWeights + at + kAhead + line]);
   }
 
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {
@@ -116,7 +118,7 @@ class MatrixTileCode {
   }
 
   static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
-                                   kSecond = r10, kTaps = r11, kSums = rdi;
+                                   kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13;
   static inline const Xbyak::Reg64 kInput[] = {rbx, r12};
   const MatrixTileSpec& spec_;
   VectorCode code_;

@@ -33,20 +33,21 @@ constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in 
 struct MatrixTileSpec {
   Product product{};
   int tiles = 0, vectors = 0;
-  int depth_bytes = 0;          ///< of a row of an input tile; channels of a step
-  std::int64_t steps = 0;       ///< of channels, at every tap
-  std::int64_t step_bytes = 0;  ///< from one step to the next in the input
-  std::int64_t taps = 0;
+  int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
+  std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
+  bool near = false;             ///< fetches weights into the first-level cache ahead of their use
+  int next_lines = 0;            ///< cache lines of the next weights that a step fetches
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
 /// What a tile kernel, `void(const MatrixTileCall*)`, reads. Sums go to [pixel][channel].
 struct MatrixTileCall {
-  const void* input = nullptr;         ///< first pixel of the first tile, first channel
-  std::int64_t second = 0;             ///< bytes from the first tile's input to the second's
-  const void* weights = nullptr;       ///< see pack_weights.hpp
-  const std::int64_t* taps = nullptr;  ///< bytes from a pixel to what each tap reads
+  const void* input = nullptr;          ///< first pixel of the first tile, first channel
+  std::int64_t second = 0;              ///< bytes from the first tile's input to the second's
+  const void* weights = nullptr;        ///< see pack_weights.hpp
+  const void* next = nullptr;           ///< weights that will be wanted next
+  const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
   void* sums = nullptr;
 };
 
