@@ -93,7 +93,7 @@ void read_in_place(MatrixPlan& plan) {
 /// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
-  constexpr std::int64_t kKept = 512 << 10;
+  constexpr std::int64_t kKept = 1280 << 10;
   constexpr std::int64_t kStepLines = kTilesAcross * kTileRows;
   const std::int64_t calls =
       ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
@@ -111,12 +111,10 @@ std::int64_t MatrixStage::phase(const ConvGeometry& conv, std::int64_t row,
 }
 
 std::vector<MatrixTileSpec> MatrixPlan::specs() const {
-  constexpr std::int64_t kNear = 24 << 10;  // kept in a first-level cache of 48 KB between calls
   MatrixTileSpec spec{.product = product,
                       .depth_bytes = depth * element(),
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .pixel_bytes = pixel_bytes,
-                      .near = kTilesAcross * vector_bytes() > kNear,
                       .next_lines = next_lines};
   std::vector<MatrixTileSpec> list;
   for (const int vectors : {kTilesAcross, tail_vectors})

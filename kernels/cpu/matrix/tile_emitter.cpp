@@ -82,19 +82,10 @@ class MatrixTileCode {
       code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes]);
       for (int v = 0; v < spec_.vectors; ++v) {
         const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0) {
-          fetch_near(at);
-          code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
-        }
+        if (t == 0) code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
         multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
       }
     }
-  }
-
-  void fetch_near(int at) {
-    constexpr int kAhead = 1024;
-    for (int line = 0; spec_.near && line < weight_bytes(); line += kTileBytes)
-      code_.prefetcht0(ptr[kWeights + at + kAhead + line]);
   }
 
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {

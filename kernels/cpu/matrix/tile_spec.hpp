@@ -36,7 +36,6 @@ struct MatrixTileSpec {
   int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
-  bool near = false;             ///< fetches weights into the first-level cache ahead of their use
   int next_lines = 0;            ///< cache lines of the next weights that a step fetches
   bool operator==(const MatrixTileSpec&) const = default;
 };

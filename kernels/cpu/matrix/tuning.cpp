@@ -9,15 +9,27 @@
 namespace fuseplan::cpu {
 namespace {
 
-// What a window's input and output may take of a second-level cache of 2 MB.
-constexpr std::int64_t kWindowBytes = 512 << 10;
+// Of caches of 48 KB and 2 MB: what a pair of tiles' input may take of the first level beside the
+// weights that stream past it, and a window's input of the second; and how many weights the second
+// keeps from one window to the next.
+constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptBytes = 768 << 10;
 
+std::int64_t input_bytes(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  return conv.group_inputs * staged_step(conv, 1) * staged_step(conv, 2) *
+         traits_of(product).element;
+}
+
+/// Where weights stay near, small windows let their input and output stay nearer.
 std::int64_t block_of(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
-  const std::int64_t per_pixel =
-      conv.group_inputs * conv.stride[1] * conv.stride[2] * traits_of(product).element +
-      conv.group_outputs * static_cast<std::int64_t>(size_of(shape.output));
-  return std::max<std::int64_t>(1, kWindowBytes / per_pixel);
+  const std::int64_t pixel = input_bytes(shape, product);
+  const std::int64_t weights =
+      conv.group_inputs * conv.group_outputs * shape.taps() * traits_of(product).element;
+  constexpr std::int64_t kPair = kTilesAcross * kTileRows;
+  if (reads_in_place(shape, product) && weights <= kKeptBytes)
+    return std::max(kPair, kNearBytes / pixel / kPair * kPair);
+  return std::max<std::int64_t>(1, kWindowBytes / pixel);
 }
 
 }  // namespace
@@ -28,13 +40,14 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   const auto add = [&](const MatrixConfig& config) {
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
   };
-  if (reads_in_place(shape, product)) add({.block = block});
-  const bool joined = joining_saves(shape, product);
-  add({.block = block, .staged = true, .joined = joined});
-  add({.block = block, .staged = true, .joined = joined, .by_row = true});
-  add({.block = std::max<std::int64_t>(1, block / 4),
-       .staged = configs.front().staged,
-       .joined = joined});
+  const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
+  const auto add_all = [&](std::int64_t pixels) {
+    if (in_place) add({.block = pixels});
+    add({.block = pixels, .staged = true, .joined = joined});
+    add({.block = pixels, .staged = true, .joined = joined, .by_row = true});
+  };
+  add_all(block);
+  for (const std::int64_t pixels : {64, 512, 4096}) add_all(pixels);
   return configs;
 }
 
