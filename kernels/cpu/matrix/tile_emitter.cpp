@@ -23,6 +23,7 @@ class MatrixTileCode {
   std::vector<std::byte> emit() {
     code_.enter();
     read_call();
+    code_.vpxor(xmm0, xmm0, xmm0);
     each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
     constexpr std::int64_t kUnrolled = 4;
     const std::int64_t turns = spec_.steps > kUnrolled ? spec_.steps / kUnrolled : 0;
@@ -69,10 +70,16 @@ class MatrixTileCode {
       for (int i = 0; i < spec_.next_lines; ++i)
         code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
     }
+    stay_awake();
     code_.add(kSteps, 8 * steps);
     code_.add(kWeights, steps * step_bytes());
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
   }
+
+  /// Without work for half a microsecond, the unit for 512-bit products falls asleep, and then keeps
+  /// the first store of sums waiting for a quarter of one (seen on Emerald Rapids). Additions do not
+  /// keep it awake.
+  void stay_awake() { code_.vmulps(zmm0, zmm0, zmm0); }
 
   void sum_step(int step) {
     code_.mov(kInput[0], ptr[kSteps + 8 * step]);
