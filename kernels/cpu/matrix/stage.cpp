@@ -30,13 +30,10 @@ std::int64_t joined_row_bytes(const MatrixPlan& plan) {
 
 }  // namespace
 
-// What lies behind the last channel of a pixel is cleared once; windows write over the rest only.
 MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
     : plan_(plan),
       copy_(pixel_copy_for(plan.element())),
       stage_(scratch.take_array<std::byte>(static_cast<std::size_t>(plan.stage.bytes))) {
-  const std::int64_t channel_bytes = plan.shape.conv.group_inputs * plan.element();
-  if (channel_bytes % plan.step_bytes != 0) clear(stage_, plan.stage.bytes);
   if (plan.config.joined)
     row_ = scratch.take_array<std::byte>(static_cast<std::size_t>(joined_row_bytes(plan)));
 }
@@ -89,7 +86,7 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
                            part.step * conv.input.stride[4], conv.input.stride[1]};
     if (block.pixels > 0)
       copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.element(), block,
-            to + part.begin * step, step / plan_.element());
+            {to + part.begin * step, step, plan_.steps * plan_.step_bytes});
   }
 }
 
@@ -103,10 +100,10 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
                          columns.step * conv.input.stride[4], conv.input.stride[1]};
   if (block.pixels > 0)
     copy_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.element(), block,
-          row_ + columns.begin * pixel, conv.group_inputs);
+          {row_ + columns.begin * pixel, pixel, pixel});
   const BytePixels taps{window.columns, conv.filter[2] * conv.group_inputs,
                         conv.stride[2] * conv.group_inputs, 1};
-  copy_(row_, taps, to, plan_.stage.column_bytes / plan_.element());
+  copy_(row_, taps, {to, plan_.stage.column_bytes, plan_.steps * plan_.step_bytes});
 }
 
 }  // namespace fuseplan::cpu

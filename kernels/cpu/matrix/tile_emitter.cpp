@@ -76,9 +76,9 @@ class MatrixTileCode {
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
   }
 
-  /// Without work for half a microsecond, the unit for 512-bit products falls asleep, and then keeps
-  /// the first store of sums waiting for a quarter of one (seen on Emerald Rapids). Additions do not
-  /// keep it awake.
+  /// Without work for half a microsecond, the unit for 512-bit products falls asleep, and then
+  /// keeps the first store of sums waiting for a quarter of one (seen on Emerald Rapids). Additions
+  /// do not keep it awake.
   void stay_awake() { code_.vmulps(zmm0, zmm0, zmm0); }
 
   void sum_step(int step) {

@@ -14,10 +14,13 @@ namespace {
 // keeps from one window to the next.
 constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptBytes = 768 << 10;
 
+/// Of an output pixel, in place or as it is staged.
 std::int64_t input_bytes(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
-  return conv.group_inputs * staged_step(conv, 1) * staged_step(conv, 2) *
-         traits_of(product).element;
+  const bool joined = joining_saves(shape, product);
+  const std::int64_t columns = joined ? conv.filter[2] : staged_step(conv, 2);
+  const std::int64_t bytes = conv.group_inputs * columns * traits_of(product).element;
+  return staged_step(conv, 1) * (joined ? round_up(bytes, kTileBytes) : bytes);
 }
 
 /// Where weights stay near, small windows let their input and output stay nearer.
