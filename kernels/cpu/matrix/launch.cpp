@@ -118,7 +118,8 @@ class Walk {
     PixelTile& first = now.tiles[0];
     const PixelTile& second = now.tiles[1];
     // One strip where the second tile continues the first.
-    if (now.count == 2 && second.skip == 0 && second.position == first.position + kTileRows) {
+    if (now.count == 2 && first.count == kTileRows && second.skip == 0 &&
+        second.position == first.position + kTileRows) {
       first.count += second.count;
       now.count = 1;
     }
