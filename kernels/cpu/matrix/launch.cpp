@@ -46,20 +46,16 @@ class Walk {
       chain_.expect_pixels(kTilesAcross * kTileRows, kTilesAcross * kTileLanes, Isa::avx512,
                            scratch_);
     // Turning reads whole squares.
-    constexpr std::size_t kSums = (kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes;
-    for (float*& sums : sums_) sums = scratch_.take_array<float>(kSums);
+    sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
+    call_.sums = sums_;
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
   Walk(const Walk&) = delete;
 
-  ~Walk() {
-    finish();
-    launch_.end();
-  }
+  ~Walk() { launch_.end(); }
 
   void start(const MatrixWindow& window) {
-    finish();
     window_ = window;
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
@@ -97,55 +93,34 @@ class Walk {
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
     call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
     call_.next = next_ + first / kTilesAcross * plan_.fetched_bytes;
-    call_.sums = sums_[turn_];
     launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
-    finish();
-    waiting_ = {sums_[turn_], strip_, channel_, channels_, width_, count, {tiles[0], tiles[1]}};
-    turn_ ^= 1;
-  }
-
-  /// Tiles whose sums wait for their chain: the processor finishes them while it sums the next.
-  struct Waiting {
-    const float* sums = nullptr;
-    StripKernel strip = nullptr;
-    std::int64_t channel = 0, channels = 0, width = 0;
-    int count = 0;
-    PixelTile tiles[kTilesAcross];
-  };
-
-  void finish() {
-    Waiting& now = waiting_;
-    PixelTile& first = now.tiles[0];
-    const PixelTile& second = now.tiles[1];
     // One strip where the second tile continues the first.
-    if (now.count == 2 && first.count == kTileRows && second.skip == 0 &&
-        second.position == first.position + kTileRows) {
-      first.count += second.count;
-      now.count = 1;
+    if (count == 2 && tiles[0].count == kTileRows && tiles[1].skip == 0 &&
+        tiles[1].position == tiles[0].position + kTileRows) {
+      tiles[0].count += tiles[1].count;
+      count = 1;
     }
-    for (int i = 0; i < now.count; ++i) finish(now.tiles[i], now.sums + i * kTileRows * now.width);
-    now.count = 0;
+    for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
   }
 
   // Applies the chain to the tile's own pixels, row of the output by row, and stores.
   void finish(const PixelTile& tile, const float* sums) {
     for (std::int64_t i = tile.skip; i < tile.skip + tile.count;) {
-      const std::int64_t position = tile.position + i;
-      const std::int64_t row = position / plan_.pitch, column = position % plan_.pitch;
-      const std::int64_t left = tile.skip + tile.count - i;
-      const std::int64_t pixels = std::min(left, window_.columns - column);
-      if (pixels > 0) finish(row, column, pixels, sums + i * waiting_.width);
-      i += std::min(left, plan_.pitch - column);
+      const std::int64_t position = tile.position + i, left = tile.skip + tile.count - i;
+      const std::int64_t row = plan_.runs_on ? 0 : position / plan_.pitch;
+      const std::int64_t column = position - row * plan_.pitch;
+      const std::int64_t pixels = plan_.runs_on ? left : std::min(left, window_.columns - column);
+      if (pixels > 0) finish(row, column, pixels, sums + i * width_);
+      i += plan_.runs_on ? left : std::min(left, plan_.pitch - column);
     }
   }
 
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
-    const RowsCall& chain = chain_.at({window_.image, waiting_.channel, window_.plane,
-                                       window_.row + row, window_.column + column});
-    if (waiting_.strip == nullptr)
-      return chain_.finish_pixels(sums, waiting_.width, pixels, waiting_.channels);
+    const RowsCall& chain = chain_.at(
+        {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+    if (strip_ == nullptr) return chain_.finish_pixels(sums, width_, pixels, channels_);
     const StripCall call{sums, &chain, pixels};
-    waiting_.strip(&call);
+    strip_(&call);
   }
 
   const Launch& launch_;
@@ -154,9 +129,7 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   std::optional<MatrixStager> stager_;
-  float* sums_[2] = {};  // by turns; those of bytes are i32, moved as floats
-  int turn_ = 0;
-  Waiting waiting_;
+  float* sums_ = nullptr;  // those of bytes are i32, moved as floats
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
   MatrixWindow window_;

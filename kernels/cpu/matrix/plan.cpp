@@ -90,6 +90,16 @@ void read_in_place(MatrixPlan& plan) {
     plan.reads.push_back(step * plan.step_bytes);
 }
 
+bool runs_on(const MatrixPlan& plan) {
+  const auto evenly = [](const View& view) {
+    return view.len[3] == 1 || view.stride[3] == view.len[4] * view.stride[4];
+  };
+  const View& output = plan.shape.conv.output;
+  return !plan.config.by_row && plan.pitch == output.len[4] && evenly(output) &&
+         std::ranges::all_of(plan.shape.elements,
+                             [&](const ElementView& element) { return evenly(element.view); });
+}
+
 /// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
@@ -210,6 +220,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.in_strips = strip_finisher_takes(plan.finish);
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
+  plan.runs_on = runs_on(plan);
   plan_fetches(plan);
   return plan;
 }

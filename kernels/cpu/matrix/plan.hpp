@@ -51,7 +51,9 @@ struct MatrixPlan {
   int tail_vectors = 0;
 
   std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
-  std::int64_t pitch = 0;                          ///< positions from one row to the next
+  /// The output's rows follow one another as positions do: a tile's pixels are one run.
+  bool runs_on = false;
+  std::int64_t pitch = 0;  ///< positions from one row to the next
 
   int element() const { return traits_of(product).element; }
   int vectors_of(std::int64_t channel_tile) const {
