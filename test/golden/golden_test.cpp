@@ -49,13 +49,20 @@ TEST(Golden, Expressions) {
   expect_golden("expressions.txt", text);
 }
 
+constexpr cpu::Extensions kTiles{
+    .bf16 = true, .vnni = true, .tiles_bf16 = true, .tiles_int8 = true};
+
 TEST(Golden, SolversAndReasons) {
   std::string text;
-  for (cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::portable})
+  const Traits kTraits[] = {
+      {"cpu", cpu::Isa::avx512}, {"cpu", cpu::Isa::avx512, kTiles}, {"cpu", cpu::Isa::portable}};
+  for (const Traits& traits : kTraits)
     for (const std::string& sample : all_samples()) {
       const Problem problem = parse_problem(sample);
+      const DType input = problem.input().dtype;
+      // Tiles change nothing for others.
+      if (traits.extensions.tiles_bf16 && input != DType::bf16 && !is_byte(input)) continue;
       const SplitChain chain = optimize(lower(problem), {});
-      const Traits traits{"cpu", isa};
       const Selection selection = select_solvers({problem, chain, traits}, {});
       text += fmt::format("{} on {}\n", sample, traits.to_text());
       for (const Solver* solver : selection.accepted) text += fmt::format("  {}\n", solver->id());
@@ -69,6 +76,7 @@ TEST(Golden, CodeIsTheSameEachTime) {
   int kernels = 0;
   const Traits kTraits[] = {{"cpu", cpu::Isa::avx512},
                             {"cpu", cpu::Isa::avx512, {.vnni = true}},
+                            {"cpu", cpu::Isa::avx512, kTiles},
                             {"cpu", cpu::Isa::avx2}};
   for (const Traits& traits : kTraits) {
     const Backend& backend = *find_device("cpu").backend;

@@ -43,7 +43,7 @@ struct SolverSample {
   std::string name() const;  ///< for a test of its own
 };
 std::ostream& operator<<(std::ostream& stream, const SolverSample& sample);
-/// Of all solvers of a backend.
+/// Of all solvers of a backend, but those for hardware that this machine lacks.
 std::vector<SolverSample> samples_on(std::string_view backend);
 
 /// Compiles and executes, and expects every element within the reference's bound.

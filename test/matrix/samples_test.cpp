@@ -29,7 +29,7 @@ struct Reach {
   int levels, types;
   int left = 0;  ///< forms that it may leave to a solver that is faster on this machine
 };
-Reach reach_of(std::string_view id) {
+Reach reach_of(std::string_view id, bool integer) {
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_statistics", {3, 3}},
@@ -38,6 +38,7 @@ Reach reach_of(std::string_view id) {
       // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_winograd", {2, 3, cpu::host_extensions().fast_bf16 ? 2 : 0}},
       {"cpu_int8", {2, 2}},
+      {"cpu_matrix", {1, integer ? 2 : 1}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;
@@ -72,7 +73,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   std::printf("%s: %d of %d forms run\n", std::string(solver->id()).c_str(), run, asked);
   // Samples show what a solver takes: each must run in all forms on the levels and in the types the
   // solver has, no more and no fewer.
-  const Reach reach = reach_of(solver->id());
+  const Reach reach = reach_of(solver->id(), driver::is_integer(original.input.type));
   const int all = reach.levels * reach.types * 2;
   EXPECT_LE(run, all);
   EXPECT_GE(run, all - reach.left);

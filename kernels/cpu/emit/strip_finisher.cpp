@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/emit/strip_finisher.hpp"
+
+#include <cstddef>
+
+#include "kernels/cpu/emit/tile_finisher.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+constexpr int kTurn = 8;  ///< pixels at a time: two vectors of each leave half of the registers
+constexpr int kMostVectors = 2;
+
+class StripCode {
+ public:
+  StripCode(const StripSpec& spec, const FinishSpec& finish)
+      : spec_(spec),
+        finish_(finish),
+        code_(Isa::avx512),
+        pointers_(code_, finish, kPointers),
+        storage_(code_, {rdx, rax, rcx}, finish.bf16) {}
+
+  std::vector<std::byte> emit() {
+    code_.enter();
+    const auto field = [](std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; };
+    code_.mov(rcx, field(offsetof(StripCall, chain)));
+    pointers_.read(rcx);
+    code_.mov(kSums, field(offsetof(StripCall, sums)));
+    code_.mov(kPixels, field(offsetof(StripCall, pixels)));
+    if (is_partial()) {
+      code_.mov(ecx, spec_.last_lanes);
+      storage_.begin_partial(rcx);
+    }
+    turns(kTurn);
+    turns(1);
+    code_.leave();
+    return code_.finish();
+  }
+
+ private:
+  bool is_partial() const { return spec_.last_lanes < code_.lanes(); }
+
+  void turns(int pixels) {
+    Xbyak::Label next, done;
+    code_.sub(kPixels, pixels);
+    code_.jl(done);
+    code_.align(32);
+    code_.L(next);
+    finish(pixels);
+    code_.add(kSums, pixels * spec_.vectors * code_.bytes());
+    pointers_.move({0, 0, pixels});
+    code_.sub(kPixels, pixels);
+    code_.jge(next);
+    code_.L(done);
+    code_.add(kPixels, pixels);
+  }
+
+  void finish(int pixels) {
+    std::vector<TileSum> sums;
+    for (int v = 0; v < spec_.vectors; ++v)
+      for (int p = 0; p < pixels; ++p) {
+        const int reg = code_.vectors().take();
+        code_.vmovups(code_.vec(reg), ptr[kSums + (p * spec_.vectors + v) * code_.bytes()]);
+        sums.push_back({reg, {v * code_.lanes(), 0, p}, is_partial() && v + 1 == spec_.vectors});
+      }
+    TileFinisher(code_, finish_, pointers_, storage_).finish(sums);
+    for (const TileSum& sum : sums) code_.vectors().give(sum.reg);
+  }
+
+  static inline const Xbyak::Reg64 kSums = rsi, kPixels = rdi;
+  static inline const Xbyak::Reg64 kPointers[] = {r8, r9, r10, r11, rbx, r12, r13, r14, r15};
+  const StripSpec& spec_;
+  const FinishSpec& finish_;
+  VectorCode code_;
+  ChainPointers pointers_;
+  Storage storage_;
+};
+
+}  // namespace
+
+bool strip_finisher_takes(const FinishSpec& finish) {
+  constexpr int kLongChain = 12;
+  constexpr int kLanes = lanes_of(Isa::avx512);
+  return finish.lanes_are_channels && work_of(finish.body) <= kLongChain &&
+         finish.reaches({kMostVectors * kLanes, 0, kTurn});
+}
+
+std::vector<std::byte> emit_strip_finisher(const StripSpec& spec, const FinishSpec& finish) {
+  return StripCode(spec, finish).emit();
+}
+
+}  // namespace fuseplan::cpu

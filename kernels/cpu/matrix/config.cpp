@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/config.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/cpu/config_text.hpp"
+
+namespace fuseplan::cpu {
+
+std::string to_text(const MatrixConfig& config) {
+  return fmt::format("block={},staged={:d},joined={:d},by_row={:d}", config.block, config.staged,
+                     config.joined, config.by_row);
+}
+
+std::optional<MatrixConfig> parse_matrix_config(std::string_view text) {
+  std::string_view rest = text;
+  std::int64_t block = 0;
+  int staged = 0, joined = 0, by_row = 0;
+  if (!take(rest, "block=", block) || !take(rest, ",staged=", staged) ||
+      !take(rest, ",joined=", joined) || !take(rest, ",by_row=", by_row))
+    return std::nullopt;
+  const MatrixConfig config{block, staged == 1, joined == 1, by_row == 1};
+  if (to_text(config) != text || block < 1) return std::nullopt;
+  return config;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/launch.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/matrix/pack_weights.hpp"
+#include "kernels/cpu/matrix/stage.hpp"
+#include "kernels/cpu/strip_chain.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using TilesKernel = void (*)();
+using TileKernel = void (*)(const MatrixTileCall*);
+using StripKernel = void (*)(const StripCall*);
+
+template <typename Kernel>
+Kernel kernel_at(const void* entry) {
+  return reinterpret_cast<Kernel>(const_cast<void*>(entry));
+}
+
+/// What all threads of one launch share.
+struct Launch {
+  const MatrixPlan& plan;
+  TilesKernel begin, end;
+  std::span<const TileKernel> tiles;
+  std::span<const StripKernel> strips;
+  StripChain::RowsKernel rows;
+  const Arguments& arguments;
+  ChainFrame frame;
+};
+
+/// One thread's walk through its units, with its own scratch. While it exists, the thread's tiles
+/// have the shapes that the kernels expect.
+class Walk {
+ public:
+  explicit Walk(const Launch& launch)
+      : launch_(launch),
+        plan_(launch.plan),
+        conv_(plan_.shape.conv),
+        chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
+    if (plan_.config.staged) stager_.emplace(plan_, scratch_);
+    if (!plan_.in_strips)
+      chain_.expect_pixels(kTilesAcross * kTileRows, kTilesAcross * kTileLanes, Isa::avx512,
+                           scratch_);
+    // Turning reads whole squares.
+    sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
+    call_.sums = sums_;
+    call_.steps = plan_.reads.data();
+    launch_.begin();
+  }
+  Walk(const Walk&) = delete;
+
+  ~Walk() { launch_.end(); }
+
+  void start(const MatrixWindow& window) {
+    window_ = window;
+    input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
+    tiles_ = plan_.tiles(window.rows, window.columns);
+  }
+
+  void run(std::int64_t channel_tile) {
+    const std::int64_t within = channel_tile * kTilesAcross * kTileLanes;
+    width_ = plan_.vectors_of(channel_tile) * kTileLanes;
+    channel_ = window_.group * conv_.group_outputs + within;
+    channels_ = std::min(width_, conv_.group_outputs - within);
+    const std::byte* weights = static_cast<const std::byte*>(launch_.arguments.weights) +
+                               window_.group * plan_.group_vectors() * plan_.vector_bytes();
+    const std::int64_t bytes = kTilesAcross * plan_.vector_bytes();
+    call_.weights = weights + channel_tile * bytes;
+    next_ = weights + (channel_tile + 1) % plan_.tiles_of_channels * bytes;
+    if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
+    for (std::int64_t i = 0; i < tiles_; i += kTilesAcross)
+      run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles_ - i)),
+                channel_tile);
+  }
+
+ private:
+  const std::byte* in_place() const {
+    const auto& stride = conv_.input.stride;
+    return static_cast<const std::byte*>(launch_.arguments.input) +
+           (window_.image * stride[0] + window_.group * conv_.group_inputs * stride[1] +
+            window_.plane * stride[2] + window_.row * stride[3] + window_.column * stride[4]) *
+               plan_.element();
+  }
+
+  void run_tiles(std::int64_t first, int count, std::int64_t channel_tile) {
+    PixelTile tiles[kTilesAcross];
+    for (int i = 0; i < count; ++i)
+      tiles[i] = plan_.tile(first + i, window_.rows, window_.columns, window_.column);
+    call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
+    call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
+    call_.next = next_ + first / kTilesAcross * plan_.fetched_bytes;
+    launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
+    // One strip where the second tile continues the first.
+    if (count == 2 && tiles[0].count == kTileRows && tiles[1].skip == 0 &&
+        tiles[1].position == tiles[0].position + kTileRows) {
+      tiles[0].count += tiles[1].count;
+      count = 1;
+    }
+    for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
+  }
+
+  // Applies the chain to the tile's own pixels, row of the output by row, and stores.
+  void finish(const PixelTile& tile, const float* sums) {
+    for (std::int64_t i = tile.skip; i < tile.skip + tile.count;) {
+      const std::int64_t position = tile.position + i, left = tile.skip + tile.count - i;
+      const std::int64_t row = plan_.runs_on ? 0 : position / plan_.pitch;
+      const std::int64_t column = position - row * plan_.pitch;
+      const std::int64_t pixels = plan_.runs_on ? left : std::min(left, window_.columns - column);
+      if (pixels > 0) finish(row, column, pixels, sums + i * width_);
+      i += plan_.runs_on ? left : std::min(left, plan_.pitch - column);
+    }
+  }
+
+  void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
+    const RowsCall& chain = chain_.at(
+        {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+    if (strip_ == nullptr) return chain_.finish_pixels(sums, width_, pixels, channels_);
+    const StripCall call{sums, &chain, pixels};
+    strip_(&call);
+  }
+
+  const Launch& launch_;
+  const MatrixPlan& plan_;
+  const ConvGeometry& conv_;
+  Scratch scratch_;
+  StripChain chain_;
+  std::optional<MatrixStager> stager_;
+  float* sums_ = nullptr;  // those of bytes are i32, moved as floats
+  const std::byte* input_ = nullptr;
+  const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
+  MatrixWindow window_;
+  std::int64_t tiles_ = 0;  ///< of the window
+  MatrixTileCall call_;
+  StripKernel strip_ = nullptr;
+  std::int64_t channel_ = 0, channels_ = 0;
+  std::int64_t width_ = 0;  ///< lanes of the present tile of channels
+};
+
+class MatrixProgram final : public Program {
+ public:
+  MatrixProgram(const MatrixPlan& plan, const SplitChain& chain,
+                std::span<const void* const> entries)
+      : plan_(plan),
+        begin_(kernel_at<TilesKernel>(entries[0])),
+        end_(kernel_at<TilesKernel>(entries[1])),
+        runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
+    const std::size_t tiles = plan.specs().size();
+    for (std::size_t i = 0; i < tiles; ++i) tiles_.push_back(kernel_at<TileKernel>(entries[2 + i]));
+    const std::size_t strips = plan.strips().size();
+    for (std::size_t i = 0; plan.in_strips && i < strips; ++i)
+      strips_.push_back(kernel_at<StripKernel>(entries[2 + tiles + i]));
+    if (!plan.in_strips) rows_ = kernel_at<StripChain::RowsKernel>(entries[2 + tiles]);
+  }
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    const Launch launch{plan_,   begin_, end_,      tiles_,
+                        strips_, rows_,  arguments, runner_.prepare(arguments, scratch)};
+    const MatrixSchedule schedule(plan_, arguments.parallel.threads());
+    arguments.parallel(schedule.parts(), [&](int part) {
+      Walk walk(launch);
+      const Range units = split(schedule.units(), schedule.parts(), part);
+      for (long unit = units.first; unit < units.last; ++unit) {
+        const std::int64_t channel_tile = schedule.channel_tile(unit);
+        if (unit == units.first || channel_tile == 0) walk.start(schedule.window(unit));
+        walk.run(channel_tile);
+      }
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return packed_matrix_weights_size(plan_); }
+  std::string weight_format() const override { return packed_matrix_weights_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    pack_matrix_weights(plan_, raw, prepared, parallel);
+  }
+
+ private:
+  static const void* prologue(const MatrixPlan& plan, std::span<const void* const> entries) {
+    const std::size_t before =
+        2 + plan.specs().size() + (plan.in_strips ? plan.strips().size() : 1);
+    return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  MatrixPlan plan_;
+  TilesKernel begin_, end_;
+  std::vector<TileKernel> tiles_;
+  std::vector<StripKernel> strips_;
+  StripChain::RowsKernel rows_ = nullptr;
+  ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> matrix_program(const MatrixPlan& plan, const SplitChain& chain,
+                                        std::span<const void* const> entries) {
+  return std::make_unique<MatrixProgram>(plan, chain, entries);
+}
+
+}  // namespace fuseplan::cpu

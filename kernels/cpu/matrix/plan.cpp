@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/staged_axis.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+std::int64_t most_channels(Product product) { return kTileBytes / traits_of(product).element; }
+
+std::int64_t steps_of(std::int64_t channels, Product product) {
+  return ceil_div(channels, most_channels(product));
+}
+
+// Channels that fill a number of equal steps exactly can be read in place: 48 in pairs are two
+// steps of 24.
+int equal_depth(std::int64_t channels, Product product) {
+  const std::int64_t steps = steps_of(channels, product);
+  return static_cast<int>(round_up(ceil_div(channels, steps), traits_of(product).lane()));
+}
+
+void join_taps(MatrixPlan& plan) {
+  ConvGeometry& conv = plan.shape.conv;
+  conv.group_inputs *= conv.filter[2];
+  conv.filter[2] = 1;
+}
+
+// Rows of a tile do not cross lines where their steps begin at powers of two.
+std::int64_t staged_step_bytes(const MatrixPlan& plan) {
+  const auto bytes = static_cast<std::uint64_t>(plan.depth * plan.element());
+  return static_cast<std::int64_t>(std::bit_ceil(bytes));
+}
+
+/// Entries of a phase that `outputs` outputs read.
+std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64_t outputs) {
+  const std::int64_t reach = (conv.filter[axis] - 1) * conv.dilation[axis];
+  return outputs + reach / staged_step(conv, axis);
+}
+
+void cut_blocks(MatrixPlan& plan) {
+  const View& output = plan.shape.conv.output;
+  const std::int64_t width = output.len[4], block = plan.config.block;
+  plan.block_columns = width <= block ? width : round_up(block, kTilesAcross * kTileRows);
+  plan.block_columns = std::min(plan.block_columns, width);
+  // In place, rows need not follow one another evenly.
+  plan.block_rows =
+      plan.config.staged ? std::clamp<std::int64_t>(block / width, 1, output.len[3]) : 1;
+}
+
+void stage_window(MatrixPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  MatrixStage& stage = plan.stage;
+  plan.step_bytes = staged_step_bytes(plan);
+  stage.column_bytes = plan.steps * plan.step_bytes;
+  // Pixels whose distance divides 4 KB compete for the sets of the first-level cache.
+  constexpr std::int64_t kConflict = 1024;
+  if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
+  stage.rows = phase_length(conv, 1, plan.block_rows);
+  stage.columns = phase_length(conv, 2, plan.block_columns);
+  stage.row_bytes = stage.columns * stage.column_bytes;
+  stage.phase_bytes = stage.rows * stage.row_bytes;
+  stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
+  // The last tiles read rows that nobody wants.
+  stage.bytes = conv.filter[0] * stage.plane_bytes + kTilesAcross * kTileRows * stage.column_bytes +
+                kTileBytes;
+  plan.pixel_bytes = stage.column_bytes;
+  plan.pitch = stage.columns;
+  // A step's taps overlap in what they read: they follow one another.
+  for (std::int64_t step = 0; step < plan.steps; ++step)
+    for (std::int64_t d = 0; d < conv.filter[0]; ++d)
+      for (std::int64_t h = 0; h < conv.filter[1]; ++h)
+        for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
+          const std::int64_t row = h * conv.dilation[1], column = w * conv.dilation[2];
+          plan.reads.push_back(step * plan.step_bytes + d * stage.plane_bytes +
+                               stage.phase(conv, row, column) +
+                               row / staged_step(conv, 1) * stage.row_bytes +
+                               column / staged_step(conv, 2) * stage.column_bytes);
+        }
+}
+
+void read_in_place(MatrixPlan& plan) {
+  plan.step_bytes = plan.depth * plan.element();
+  plan.pixel_bytes = plan.shape.conv.input.stride[4] * plan.element();
+  plan.pitch = plan.block_columns;
+  for (std::int64_t step = 0; step < plan.steps; ++step)
+    plan.reads.push_back(step * plan.step_bytes);
+}
+
+bool runs_on(const MatrixPlan& plan) {
+  const auto evenly = [](const View& view) {
+    return view.len[3] == 1 || view.stride[3] == view.len[4] * view.stride[4];
+  };
+  const View& output = plan.shape.conv.output;
+  return !plan.config.by_row && plan.pitch == output.len[4] && evenly(output) &&
+         std::ranges::all_of(plan.shape.elements,
+                             [&](const ElementView& element) { return evenly(element.view); });
+}
+
+/// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
+/// before them are in use, some by each call.
+void plan_fetches(MatrixPlan& plan) {
+  constexpr std::int64_t kKept = 1280 << 10;
+  constexpr std::int64_t kStepLines = kTilesAcross * kTileRows;
+  const std::int64_t calls =
+      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
+  if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
+  plan.next_lines = static_cast<int>(ceil_div(kStepLines, calls));
+  plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
+}
+
+}  // namespace
+
+std::int64_t MatrixStage::phase(const ConvGeometry& conv, std::int64_t row,
+                                std::int64_t column) const {
+  const std::int64_t across = staged_step(conv, 2);
+  return (row % staged_step(conv, 1) * across + column % across) * phase_bytes;
+}
+
+std::vector<MatrixTileSpec> MatrixPlan::specs() const {
+  MatrixTileSpec spec{.product = product,
+                      .depth_bytes = depth * element(),
+                      .steps = static_cast<std::int64_t>(reads.size()),
+                      .pixel_bytes = pixel_bytes,
+                      .next_lines = next_lines};
+  std::vector<MatrixTileSpec> list;
+  for (const int vectors : {kTilesAcross, tail_vectors})
+    for (int tiles = 1; tiles <= kTilesAcross; ++tiles) {
+      spec.tiles = tiles;
+      spec.vectors = vectors;
+      list.push_back(spec);
+    }
+  if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
+  return list;
+}
+
+std::size_t MatrixPlan::kernel_of(int tiles, std::int64_t channel_tile) const {
+  const bool second = vectors_of(channel_tile) != kTilesAcross;
+  return static_cast<std::size_t>(tiles - 1 + (second ? kTilesAcross : 0));
+}
+
+std::vector<StripSpec> MatrixPlan::strips() const {
+  const auto lanes =
+      static_cast<int>(shape.conv.group_outputs - (group_vectors() - 1) * kTileLanes);
+  const StripSpec full{kTilesAcross, kTileLanes}, tail{tail_vectors, lanes};
+  if (tiles_of_channels == 1 || !has_short_tail()) return {tail};
+  return {full, tail};
+}
+
+std::int64_t MatrixPlan::vector_bytes() const {
+  return static_cast<std::int64_t>(reads.size()) * (depth * element() / 4) * kTileBytes;
+}
+
+std::int64_t MatrixPlan::tiles(std::int64_t rows, std::int64_t columns) const {
+  if (config.by_row) return rows * ceil_div(columns, kTileRows);
+  return ceil_div((rows - 1) * pitch + columns, kTileRows);
+}
+
+PixelTile MatrixPlan::tile(std::int64_t index, std::int64_t rows, std::int64_t columns,
+                           std::int64_t column) const {
+  PixelTile tile;
+  std::int64_t row = 0, end = (rows - 1) * pitch + columns;
+  if (config.by_row) {
+    const std::int64_t across = ceil_div(columns, kTileRows);
+    row = index / across;
+    index %= across;
+    end = columns;
+  }
+  const std::int64_t own = index * kTileRows;
+  tile.count = static_cast<int>(std::min<std::int64_t>(kTileRows, end - own));
+  tile.position = row * pitch + own;
+  if (config.staged) return tile;
+  // Behind the last pixel there may be no memory.
+  const std::int64_t last = shape.conv.output.len[4] - kTileRows;
+  tile.skip = static_cast<int>(std::max<std::int64_t>(0, column + own - last));
+  tile.position -= tile.skip;
+  return tile;
+}
+
+bool reads_in_place(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  if (conv.input.stride[1] != 1 && conv.group_inputs > 1) return false;
+  if (steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) !=
+      conv.group_inputs)
+    return false;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 || conv.pad_lo[axis] != 0 ||
+        conv.input.len[axis + 2] != conv.output.len[axis + 2])
+      return false;
+  return conv.output.len[4] >= kTileRows;
+}
+
+bool joining_saves(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  if (conv.filter[2] == 1 || conv.dilation[2] != 1) return false;
+  return steps_of(conv.filter[2] * conv.group_inputs, product) <
+         conv.filter[2] * steps_of(conv.group_inputs, product);
+}
+
+MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
+                       const MatrixConfig& config) {
+  MatrixPlan plan;
+  plan.product = product;
+  plan.config = config;
+  plan.shape = shape;
+  plan.source = shape.conv;
+  if (config.joined) join_taps(plan);
+  plan.steps = steps_of(plan.shape.conv.group_inputs, product);
+  plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
+  if (config.staged && plan.steps > 1) plan.depth = static_cast<int>(most_channels(product));
+  const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
+  plan.tiles_of_channels = ceil_div(vectors, kTilesAcross);
+  plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * kTilesAcross);
+  plan.finish = finish_spec(plan.shape.tensors(), chain);
+  plan.finish.integers = traits_of(product).sums == DType::i32;
+  plan.finish.bf16 = product == Product::bf16;
+  plan.in_strips = strip_finisher_takes(plan.finish);
+  cut_blocks(plan);
+  config.staged ? stage_window(plan) : read_in_place(plan);
+  plan.runs_on = runs_on(plan);
+  plan_fetches(plan);
+  return plan;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/direct/shape.hpp"
+#include "kernels/cpu/emit/strip_finisher.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/matrix/config.hpp"
+#include "kernels/cpu/matrix/tile_spec.hpp"
+
+namespace fuseplan::cpu {
+
+/// How a window's input lies in scratch: [plane tap][row phase][column
+/// phase][row][column][channel]. Entries that a stride of s takes in s turns are s phases, each
+/// contiguous, so that neighbouring outputs always read neighbours. Lengths of phases in rows and
+/// columns, steps in bytes.
+struct MatrixStage {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t column_bytes = 0, row_bytes = 0, phase_bytes = 0, plane_bytes = 0;
+  std::int64_t bytes = 0;
+  std::int64_t phase(const ConvGeometry& conv, std::int64_t row, std::int64_t column) const;
+};
+
+/// Rows of one tile of pixels. Positions count a window's pixels along its rows and, where tiles
+/// run on, through what lies between two rows.
+struct PixelTile {
+  std::int64_t position = 0;  ///< of its first row
+  int skip = 0, count = 0;    ///< rows that are its own: the others are dropped
+};
+
+/// Everything about one convolution in matrix tiles that follows from problem and configuration.
+struct MatrixPlan {
+  Product product{};
+  MatrixConfig config;
+  /// In `joined` plans the taps along the width are channels, and the filter is one wide.
+  DirectShape shape;
+  ConvGeometry source;             ///< before joining: what is staged and packed
+  int next_lines = 0;              ///< as in MatrixTileSpec
+  std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
+  FinishSpec finish;
+  bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
+
+  std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
+  int depth = 0;           ///< channels of a step; those behind the last are zero
+  std::int64_t step_bytes = 0;
+  MatrixStage stage;
+  std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
+  std::vector<std::int64_t> reads;     ///< bytes from a pixel to what each step of each tap reads
+  std::int64_t tiles_of_channels = 0;  ///< kernels' tiles: kTilesAcross vectors, fewer in the last
+  int tail_vectors = 0;
+
+  std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
+  /// The output's rows follow one another as positions do: a tile's pixels are one run.
+  bool runs_on = false;
+  std::int64_t pitch = 0;  ///< positions from one row to the next
+
+  int element() const { return traits_of(product).element; }
+  int vectors_of(std::int64_t channel_tile) const {
+    return channel_tile + 1 == tiles_of_channels ? tail_vectors : kTilesAcross;
+  }
+  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last.
+  std::vector<MatrixTileSpec> specs() const;
+  std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
+  /// Strip finishers: for full tiles of channels, then, if it differs, for the last.
+  std::vector<StripSpec> strips() const;
+  std::size_t strip_of(std::int64_t channel_tile) const {
+    return channel_tile + 1 == tiles_of_channels && tiles_of_channels > 1 && has_short_tail();
+  }
+  bool has_short_tail() const {
+    return shape.conv.group_outputs % (kTilesAcross * kTileLanes) != 0;
+  }
+  /// Bytes of packed weights of a vector of channels.
+  std::int64_t vector_bytes() const;
+  std::int64_t group_vectors() const {
+    return (tiles_of_channels - 1) * kTilesAcross + tail_vectors;
+  }
+
+  /// Tiles of a window of so many rows and columns.
+  std::int64_t tiles(std::int64_t rows, std::int64_t columns) const;
+  /// The window's first column says how far a tile may reach back.
+  PixelTile tile(std::int64_t index, std::int64_t rows, std::int64_t columns,
+                 std::int64_t column) const;
+};
+
+/// Whether tiles can read the input where it lies.
+bool reads_in_place(const DirectShape& shape, Product product);
+/// Whether copying the taps along the width next to one another saves products.
+bool joining_saves(const DirectShape& shape, Product product);
+
+MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
+                       const MatrixConfig& config);
+
+}  // namespace fuseplan::cpu

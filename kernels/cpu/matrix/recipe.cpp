@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/matrix/launch.hpp"
+#include "kernels/cpu/matrix/tile_emitter.hpp"
+#include "kernels/cpu/matrix/tuning.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+std::optional<Product> product_of(const DirectShape& shape) {
+  for (const Product product : {Product::bf16, Product::unsigned_bytes, Product::signed_bytes})
+    if (traits_of(product).input == shape.input && traits_of(product).weights == shape.weights)
+      return product;
+  return std::nullopt;
+}
+
+class MatrixRecipe final : public Recipe {
+ public:
+  MatrixRecipe(MatrixPlan plan, const SplitChain& chain) : plan_(std::move(plan)), chain_(chain) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions;
+    functions.push_back({"matrix_begin", emit_matrix_begin(plan_.depth * plan_.element())});
+    functions.push_back({"matrix_end", emit_matrix_end()});
+    for (const MatrixTileSpec& spec : plan_.specs())
+      functions.push_back(
+          {fmt::format("matrix_tile_{}x{}", spec.tiles, spec.vectors), emit_matrix_tile(spec)});
+    if (!plan_.in_strips) functions.push_back({"matrix_rows", emit_rows(rows())});
+    for (const StripSpec& spec : plan_.strips())
+      if (plan_.in_strips)
+        functions.push_back({fmt::format("matrix_strip_{}x{}", spec.vectors, spec.last_lanes),
+                             emit_strip_finisher(spec, plan_.finish)});
+    if (!chain_.channels.roots.empty())
+      functions.push_back({"matrix_channels", emit_channel_prologue(chain_, Isa::avx512)});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    return matrix_program(plan_, chain_, entries);
+  }
+
+ private:
+  RowsSpec rows() const {
+    RowsSpec spec =
+        rows_spec(plan_.shape.tensors(), chain_, Isa::avx512, traits_of(plan_.product).sums);
+    spec.bf16 = plan_.finish.bf16;
+    return spec;
+  }
+
+  MatrixPlan plan_;
+  SplitChain chain_;
+};
+
+}  // namespace
+
+std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain) {
+  if (problem.conv() == nullptr) return "the plan has no convolution";
+  const DirectShape shape = direct_shape(problem, chain);
+  if (!product_of(shape))
+    return fmt::format("tiles multiply bf16 with bf16, and u8 or i8 with i8, not {} with {}",
+                       name_of(shape.input), name_of(shape.weights));
+  return lane_refusal(shape.tensors());
+}
+
+std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain) {
+  const DirectShape shape = direct_shape(problem, chain);
+  return matrix_tuning_space(shape, product_of(shape).value());
+}
+
+std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitChain& chain,
+                                            const MatrixConfig& config) {
+  const DirectShape shape = direct_shape(problem, chain);
+  const std::optional<Product> product = product_of(shape);
+  require(product.has_value(), Status::BadParm, "matrix tiles do not multiply these types");
+  require(config.staged || reads_in_place(shape, *product), Status::BadParm,
+          "this input cannot be read where it lies");
+  require(!config.joined || joining_saves(shape, *product), Status::BadParm,
+          "there are no taps to join");
+  return std::make_shared<MatrixRecipe>(matrix_plan(shape, chain, *product, config), chain);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/matrix/config.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::cpu {
+
+// Convolutions in the tiles of AMX: 16 pixels x 64 bytes of channels are multiplied with 16 output
+// channels at once, in bf16 with sums in f32, or in 8-bit integers with sums that are exact. The
+// chain is applied to the sums while they are in the first-level cache.
+
+/// Why these kernels cannot run the problem; nothing if they can. The CPU is none of its business.
+std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain);
+
+/// The tuning space; the first is the default. The problem is one that is not refused.
+std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain);
+
+std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitChain& chain,
+                                            const MatrixConfig& config);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/schedule.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+
+namespace fuseplan::cpu {
+
+MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
+  cut(plan.block_rows, plan.block_columns);
+  // Waking a thread costs some microseconds, in which one of them does millions of multiply-adds.
+  constexpr double kFlopsPerPart = 2e7;
+  parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
+  // A few units per part, or they cannot be dealt evenly.
+  constexpr std::int64_t kUnitsPerPart = 4;
+  constexpr std::int64_t kShortest = kTilesAcross * kTileRows;
+  while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
+    if (rows_ > 1)
+      cut(ceil_div(rows_, 2), columns_);
+    else if (columns_ > kShortest)
+      cut(rows_, round_up(ceil_div(columns_, 2), kShortest));
+    else
+      return;
+  }
+}
+
+void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
+  const View& output = plan_.shape.conv.output;
+  rows_ = ceil_div(output.len[3], ceil_div(output.len[3], rows));
+  row_windows_ = ceil_div(output.len[3], rows_);
+  columns_ = columns;
+  column_windows_ = ceil_div(output.len[4], columns_);
+}
+
+MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
+  std::int64_t index = unit / plan_.tiles_of_channels;
+  const auto take = [&](std::int64_t count) {
+    const std::int64_t at = index % count;
+    index /= count;
+    return at;
+  };
+  const ConvGeometry& conv = plan_.shape.conv;
+  MatrixWindow window;
+  window.column = take(column_windows_) * columns_;
+  window.columns = std::min(columns_, conv.output.len[4] - window.column);
+  window.row = take(row_windows_) * rows_;
+  window.rows = std::min(rows_, conv.output.len[3] - window.row);
+  window.plane = take(conv.output.len[2]);
+  window.group = take(conv.groups);
+  window.image = index;
+  return window;
+}
+
+}  // namespace fuseplan::cpu

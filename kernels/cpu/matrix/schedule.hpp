@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/cpu/matrix/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// Output pixels of one image, group and plane whose input is staged together.
+struct MatrixWindow {
+  std::int64_t image = 0, group = 0, plane = 0;
+  std::int64_t row = 0, rows = 0, column = 0, columns = 0;
+  bool operator==(const MatrixWindow&) const = default;
+};
+
+/// The units of a launch in the order they are walked. A unit is a window with one tile of output
+/// channels; a window's units follow one another, so that its input is staged once.
+class MatrixSchedule {
+ public:
+  MatrixSchedule(const MatrixPlan& plan, int threads);
+
+  int parts() const { return parts_; }
+  std::int64_t units() const {
+    return planes_ * row_windows_ * column_windows_ * plan_.tiles_of_channels;
+  }
+  MatrixWindow window(std::int64_t unit) const;
+  std::int64_t channel_tile(std::int64_t unit) const { return unit % plan_.tiles_of_channels; }
+
+ private:
+  void cut(std::int64_t rows, std::int64_t columns);
+
+  const MatrixPlan& plan_;
+  std::int64_t planes_ = 0;  ///< output planes of all images and groups
+  std::int64_t rows_ = 0, row_windows_ = 0;
+  std::int64_t columns_ = 0, column_windows_ = 0;
+  int parts_ = 1;
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/stage.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/staged_axis.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+void clear(std::byte* to, std::int64_t bytes) {
+  if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
+}
+
+/// Entries `phase`, `phase` + `phases`, ... of an axis.
+StagedAxis phase_of(const StagedAxis& axis, std::int64_t phase, std::int64_t phases) {
+  const auto entries_before = [&](std::int64_t end) {
+    return std::max<std::int64_t>(0, ceil_div(std::max<std::int64_t>(0, end - phase), phases));
+  };
+  return {axis.index(phase), axis.step * phases, entries_before(axis.begin),
+          entries_before(axis.end), entries_before(axis.length)};
+}
+
+std::int64_t joined_row_bytes(const MatrixPlan& plan) {
+  return staged_length(plan.source, 2, plan.block_columns) * plan.source.group_inputs *
+         plan.element();
+}
+
+}  // namespace
+
+MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
+    : plan_(plan),
+      copy_(pixel_copy_for(plan.element())),
+      stage_(scratch.take_array<std::byte>(static_cast<std::size_t>(plan.stage.bytes))) {
+  if (plan.config.joined)
+    row_ = scratch.take_array<std::byte>(static_cast<std::size_t>(joined_row_bytes(plan)));
+}
+
+const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& window) {
+  const ConvGeometry& conv = plan_.source;
+  const auto& stride = conv.input.stride;
+  const auto* image =
+      static_cast<const std::byte*>(input) +
+      (window.image * stride[0] + window.group * conv.group_inputs * stride[1]) * plan_.element();
+  const std::int64_t row_phases = staged_step(conv, 1);
+  const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
+  for (std::int64_t d = 0; d < conv.filter[0]; ++d) {
+    const std::int64_t plane =
+        window.plane * conv.stride[0] - conv.pad_lo[0] + d * conv.dilation[0];
+    const bool has_plane = 0 <= plane && plane < conv.input.len[2];
+    for (std::int64_t h = 0; h < rows.length; ++h) {
+      std::byte* to = stage_ + d * plan_.stage.plane_bytes +
+                      plan_.stage.phase(plan_.shape.conv, h, 0) +
+                      h / row_phases * plan_.stage.row_bytes;
+      const std::byte* from =
+          image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.element();
+      if (!has_plane || h < rows.begin || h >= rows.end) {
+        clear_row(to);
+      } else if (plan_.config.joined) {
+        join_row(from, window, to);
+      } else {
+        copy_row(from, window, to);
+      }
+    }
+  }
+  return stage_;
+}
+
+void MatrixStager::clear_row(std::byte* to) {
+  const std::int64_t phases = staged_step(plan_.shape.conv, 2);
+  for (std::int64_t phase = 0; phase < phases; ++phase)
+    clear(to + phase * plan_.stage.phase_bytes, plan_.stage.row_bytes);
+}
+
+void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {
+  const ConvGeometry& conv = plan_.source;
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  const std::int64_t phases = staged_step(conv, 2), step = plan_.stage.column_bytes;
+  for (std::int64_t phase = 0; phase < phases; ++phase, to += plan_.stage.phase_bytes) {
+    const StagedAxis part = phase_of(columns, phase, phases);
+    clear(to, part.begin * step);
+    clear(to + part.end * step, (part.length - part.end) * step);
+    const BytePixels block{part.end - part.begin, conv.group_inputs,
+                           part.step * conv.input.stride[4], conv.input.stride[1]};
+    if (block.pixels > 0)
+      copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.element(), block,
+            {to + part.begin * step, step, plan_.steps * plan_.step_bytes});
+  }
+}
+
+void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {
+  const ConvGeometry& conv = plan_.source;
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  const std::int64_t pixel = conv.group_inputs * plan_.element();
+  clear(row_, columns.begin * pixel);
+  clear(row_ + columns.end * pixel, (columns.length - columns.end) * pixel);
+  const BytePixels block{columns.end - columns.begin, conv.group_inputs,
+                         columns.step * conv.input.stride[4], conv.input.stride[1]};
+  if (block.pixels > 0)
+    copy_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.element(), block,
+          {row_ + columns.begin * pixel, pixel, pixel});
+  const BytePixels taps{window.columns, conv.filter[2] * conv.group_inputs,
+                        conv.stride[2] * conv.group_inputs, 1};
+  copy_(row_, taps, {to, plan_.stage.column_bytes, plan_.steps * plan_.step_bytes});
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/memory.hpp"
+#include "kernels/cpu/matrix/moves.hpp"
+#include "kernels/cpu/matrix/schedule.hpp"
+
+namespace fuseplan::cpu {
+
+/// One thread's copies of windows, as plan.stage says, padding filled in.
+class MatrixStager {
+ public:
+  MatrixStager(const MatrixPlan& plan, Scratch& scratch);
+
+  /// Copies what the window's taps reach; the result is valid until the next call.
+  const std::byte* stage(const void* input, const MatrixWindow& window);
+
+ private:
+  void copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
+  void join_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
+  void clear_row(std::byte* to);
+
+  const MatrixPlan& plan_;
+  PixelCopy copy_;
+  std::byte* stage_;
+  std::byte* row_ = nullptr;  ///< a row of input, before its taps are joined
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/tile_emitter.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/cpu/emit/vector_code.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using namespace Xbyak::util;
+
+// Tiles 0 to 3 are sums, by pixels and then channels; 4 and 5 input; 6 and 7 weights.
+Xbyak::Tmm sums_tile(int tile, int vector) { return Xbyak::Tmm(tile * kTilesAcross + vector); }
+Xbyak::Tmm input_tile(int tile) { return Xbyak::Tmm(4 + tile); }
+Xbyak::Tmm weights_tile(int vector) { return Xbyak::Tmm(6 + vector); }
+
+class MatrixTileCode {
+ public:
+  explicit MatrixTileCode(const MatrixTileSpec& spec) : spec_(spec), code_(Isa::avx512) {}
+
+  std::vector<std::byte> emit() {
+    code_.enter();
+    read_call();
+    code_.vpxor(xmm0, xmm0, xmm0);
+    each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
+    constexpr std::int64_t kUnrolled = 4;
+    const std::int64_t turns = spec_.steps > kUnrolled ? spec_.steps / kUnrolled : 0;
+    if (turns > 0) {
+      Xbyak::Label next;
+      code_.mov(ecx, static_cast<std::uint32_t>(turns));
+      code_.align(32);
+      code_.L(next);
+      sum_steps(kUnrolled);
+      code_.dec(ecx);
+      code_.jnz(next);
+    }
+    sum_steps(static_cast<int>(spec_.steps - turns * kUnrolled));
+    store();
+    code_.leave();
+    return code_.finish();
+  }
+
+ private:
+  void read_call() {
+    const auto field = [](std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; };
+    code_.mov(kBase, field(offsetof(MatrixTileCall, input)));
+    code_.mov(kSecond, field(offsetof(MatrixTileCall, second)));
+    code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
+    code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
+    code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
+    code_.mov(kSums, field(offsetof(MatrixTileCall, sums)));
+    code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
+    code_.mov(kRowBytes.cvt32(), kTileBytes);
+  }
+
+  template <typename F>
+  void each_sum(const F& f) {
+    for (int t = 0; t < spec_.tiles; ++t)
+      for (int v = 0; v < spec_.vectors; ++v) f(t, v);
+  }
+
+  int weight_bytes() const { return spec_.depth_bytes / 4 * kTileBytes; }
+  int step_bytes() const { return spec_.vectors * weight_bytes(); }
+
+  void sum_steps(int steps) {
+    for (int step = 0; step < steps; ++step) {
+      sum_step(step);
+      for (int i = 0; i < spec_.next_lines; ++i)
+        code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
+    }
+    stay_awake();
+    code_.add(kSteps, 8 * steps);
+    code_.add(kWeights, steps * step_bytes());
+    if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
+  }
+
+  /// Without work for half a microsecond, the unit for 512-bit products falls asleep, and then
+  /// keeps the first store of sums waiting for a quarter of one (seen on Emerald Rapids). Additions
+  /// do not keep it awake.
+  void stay_awake() { code_.vmulps(zmm0, zmm0, zmm0); }
+
+  void sum_step(int step) {
+    code_.mov(kInput[0], ptr[kSteps + 8 * step]);
+    code_.add(kInput[0], kBase);
+    if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
+    for (int t = 0; t < spec_.tiles; ++t) {
+      code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes]);
+      for (int v = 0; v < spec_.vectors; ++v) {
+        const int at = (step * spec_.vectors + v) * weight_bytes();
+        if (t == 0) code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
+        multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
+      }
+    }
+  }
+
+  void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {
+    switch (spec_.product) {
+      case Product::bf16:
+        return code_.tdpbf16ps(sum, input, weights);
+      case Product::unsigned_bytes:
+        return code_.tdpbusd(sum, input, weights);
+      case Product::signed_bytes:
+        return code_.tdpbssd(sum, input, weights);
+    }
+  }
+
+  void store() {
+    const int row = spec_.vectors * kTileBytes;
+    code_.mov(kRowBytes.cvt32(), row);
+    each_sum([&](int t, int v) {
+      code_.tilestored(ptr[kSums + kRowBytes + t * kTileRows * row + v * kTileBytes],
+                       sums_tile(t, v));
+    });
+  }
+
+  static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
+                                   kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13;
+  static inline const Xbyak::Reg64 kInput[] = {rbx, r12};
+  const MatrixTileSpec& spec_;
+  VectorCode code_;
+};
+
+// The operand of ldtilecfg: palette, then bytes of a row and rows of each tile.
+std::array<std::uint8_t, 64> tile_shapes(int depth_bytes) {
+  std::array<std::uint8_t, 64> shapes{};
+  shapes[0] = 1;
+  const auto set = [&](const Xbyak::Tmm& tile, int rows, int bytes) {
+    shapes[static_cast<std::size_t>(16 + 2 * tile.getIdx())] = static_cast<std::uint8_t>(bytes);
+    shapes[static_cast<std::size_t>(48 + tile.getIdx())] = static_cast<std::uint8_t>(rows);
+  };
+  for (int i = 0; i < kTilesAcross; ++i) {
+    for (int j = 0; j < kTilesAcross; ++j) set(sums_tile(i, j), kTileRows, kTileBytes);
+    set(input_tile(i), kTileRows, depth_bytes);
+    set(weights_tile(i), depth_bytes / 4, kTileBytes);
+  }
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec) {
+  return MatrixTileCode(spec).emit();
+}
+
+std::vector<std::byte> emit_matrix_begin(int depth_bytes) {
+  VectorCode code(Isa::avx512);
+  Xbyak::Label shapes;
+  code.ldtilecfg(code.ptr[rip + shapes]);
+  code.ret();
+  code.align(64);
+  code.L(shapes);
+  for (const std::uint8_t byte : tile_shapes(depth_bytes)) code.db(byte);
+  return code.finish();
+}
+
+std::vector<std::byte> emit_matrix_end() {
+  VectorCode code(Isa::avx512);
+  code.tilerelease();
+  code.ret();
+  return code.finish();
+}
+
+}  // namespace fuseplan::cpu

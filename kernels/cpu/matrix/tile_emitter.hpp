@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/matrix/tile_spec.hpp"
+
+namespace fuseplan::cpu {
+
+std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec);
+
+/// `void()`: gives the tiles the shapes that kernels of this depth expect. A thread calls it before
+/// the first of them.
+std::vector<std::byte> emit_matrix_begin(int depth_bytes);
+/// `void()`: gives the tiles back.
+std::vector<std::byte> emit_matrix_end();
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "base/dtype.hpp"
+
+namespace fuseplan::cpu {
+
+/// What an AMX instruction multiplies: rows of 64 bytes, in lanes of 4 that it adds up.
+enum class Product : std::uint8_t { bf16, unsigned_bytes, signed_bytes };
+
+struct ProductTraits {
+  const char* name;
+  DType input, weights, sums;
+  int element;                              ///< bytes
+  int lane() const { return 4 / element; }  ///< channels of a lane
+};
+constexpr ProductTraits kProducts[] = {{"bf16", DType::bf16, DType::bf16, DType::f32, 2},
+                                       {"u8", DType::u8, DType::i8, DType::i32, 1},
+                                       {"i8", DType::i8, DType::i8, DType::i32, 1}};
+constexpr const ProductTraits& traits_of(Product product) {
+  return kProducts[static_cast<int>(product)];
+}
+
+constexpr int kTileRows = 16;    ///< pixels of a tile of input or sums
+constexpr int kTileLanes = 16;   ///< output channels of a tile of weights or sums
+constexpr int kTileBytes = 64;   ///< of a tile's row
+constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
+
+/// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels.
+struct MatrixTileSpec {
+  Product product{};
+  int tiles = 0, vectors = 0;
+  int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
+  std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
+  std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
+  int next_lines = 0;            ///< cache lines of the next weights that a step fetches
+  bool operator==(const MatrixTileSpec&) const = default;
+};
+
+/// What a tile kernel, `void(const MatrixTileCall*)`, reads. Sums go to [pixel][channel].
+struct MatrixTileCall {
+  const void* input = nullptr;          ///< first pixel of the first tile, first channel
+  std::int64_t second = 0;              ///< bytes from the first tile's input to the second's
+  const void* weights = nullptr;        ///< see pack_weights.hpp
+  const void* next = nullptr;           ///< weights that will be wanted next
+  const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
+  void* sums = nullptr;
+};
+
+}  // namespace fuseplan::cpu

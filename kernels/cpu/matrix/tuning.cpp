@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/tuning.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/staged_axis.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// Of caches of 48 KB and 2 MB: what a pair of tiles' input may take of the first level beside the
+// weights that stream past it, and a window's input of the second; and how many weights the second
+// keeps from one window to the next.
+constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptBytes = 768 << 10;
+
+/// Of an output pixel, in place or as it is staged.
+std::int64_t input_bytes(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const bool joined = joining_saves(shape, product);
+  const std::int64_t columns = joined ? conv.filter[2] : staged_step(conv, 2);
+  const std::int64_t bytes = conv.group_inputs * columns * traits_of(product).element;
+  return staged_step(conv, 1) * (joined ? round_up(bytes, kTileBytes) : bytes);
+}
+
+/// Where weights stay near, small windows let their input and output stay nearer.
+std::int64_t block_of(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t pixel = input_bytes(shape, product);
+  const std::int64_t weights =
+      conv.group_inputs * conv.group_outputs * shape.taps() * traits_of(product).element;
+  constexpr std::int64_t kPair = kTilesAcross * kTileRows;
+  if (reads_in_place(shape, product) && weights <= kKeptBytes)
+    return std::max(kPair, kNearBytes / pixel / kPair * kPair);
+  return std::max<std::int64_t>(1, kWindowBytes / pixel);
+}
+
+}  // namespace
+
+std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
+  const std::int64_t block = block_of(shape, product);
+  std::vector<MatrixConfig> configs;
+  const auto add = [&](const MatrixConfig& config) {
+    if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
+  };
+  const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
+  const auto add_all = [&](std::int64_t pixels) {
+    if (in_place) add({.block = pixels});
+    add({.block = pixels, .staged = true, .joined = joined});
+    add({.block = pixels, .staged = true, .joined = joined, .by_row = true});
+  };
+  add_all(block);
+  for (const std::int64_t pixels : {64, 512, 4096}) add_all(pixels);
+  return configs;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "kernels/cpu/matrix/recipe.hpp"
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+class CpuMatrix final : public Solver {
+ public:
+  std::string_view id() const override { return "cpu_matrix"; }
+  std::string_view sentence() const override {
+    return "convolution in AMX tiles, bf16 or 8-bit integers, with any chain of pointwise ops";
+  }
+  std::string_view backend() const override { return "cpu"; }
+  int algorithm() const override { return 1; }
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    const DType input = question.problem.input().dtype;
+    const cpu::Extensions& has = question.traits.extensions;
+    need_convolution(question, verdict, true, !is_byte(input));
+    verdict.need(input == DType::bf16 || is_byte(input), RejectCode::DataType, "input",
+                 name_of(input), "bf16, i8 or u8");
+    const bool tiles = is_byte(input) ? has.tiles_int8 : has.tiles_bf16;
+    verdict.need(tiles, RejectCode::Device, "instruction set", question.traits.to_text(),
+                 is_byte(input) ? "AMX with amx_int8" : "AMX with amx_bf16",
+                 "run on a CPU that has it, and whose system grants its tiles");
+    if (!verdict.accepted()) return;
+    const ConvOp& conv = *question.problem.conv();
+    constexpr std::int64_t kFewest = 32;
+    verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= kFewest, RejectCode::Convolution,
+                 "groups", fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
+                 "one group, or groups of at least 32 input channels", {}, 0);
+    need_layout(verdict, cpu::matrix_refusal(question.problem, question.chain));
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    return texts_of(cpu::matrix_configs(question.problem, question.chain));
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = config_of(cpu::parse_matrix_config, id(), config);
+    return {"cpu_matrix", cpu::matrix_recipe(question.problem, question.chain, parsed)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "bf16:1x64x14x14:nhwc;conv(bf16:64x64x3x3,pad=1x1);norm(spatial,f32:1x64x1x1);"
+        "activation(relu)",
+        "bf16:2x96x9x13:nhwc;conv(bf16:88x96x1x1);bias(f32:1x88x1x1);add(bf16:2x88x9x13:nhwc);"
+        "activation(relu)",
+        "bf16:1x35x15x17:nhwc;conv(bf16:50x35x3x3:nhwc,pad=1x1,stride=2x2);bias(f32:1x50x1x1);"
+        "activation(gelu_erf)",
+        "bf16:1x3x33x33:nhwc;conv(bf16:64x3x7x7,pad=3x3,stride=2x2);norm(spatial,f32:1x64x1x1);"
+        "activation(relu)",
+        "bf16:1x40x13x13:nchw;conv(bf16:72x40x3x3,pad=2x2,dilation=2x2);norm(spatial,f32:"
+        "1x72x1x1);activation(tanh)",
+        "bf16:1x18x12x17:nchw;conv(bf16:33x18x5x3,pad=2x0,pad_hi=1x2);scale_shift(f32:1x33x1x1)",
+        "bf16:1x64x9x9:nhwc;conv(bf16:96x32x3x3,pad=1x1,groups=2);activation(silu)",
+        "bf16:1x8x5x9x9:nchw;conv(bf16:20x8x3x3x3,pad=1x1x1);bias(f32:1x20x1x1x1);activation(mish)",
+        "u8:1x64x14x14:nhwc;conv(i8:64x64x3x3,pad=1x1);scale_shift(f32:1x64x1x1);activation(relu)"
+        "->u8:1x64x14x14:nhwc",
+        "u8:2x48x15x13:nhwc;conv(i8:88x48x1x1);scale_shift(f32:1x88x1x1);add(u8:2x88x15x13:nhwc);"
+        "activation(relu)->u8:2x88x15x13:nhwc",
+        "i8:1x20x14x14:nchw;conv(i8:30x20x1x1,stride=2x2);bias(f32:1x30x1x1)->i8:1x30x7x7:nchw",
+    };
+  }
+};
+
+}  // namespace
+
+const Solver& solver_cpu_matrix() {
+  static const CpuMatrix solver;
+  return solver;
+}
+
+}  // namespace fuseplan

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "base/status.hpp"
+#include "emit_kernel.hpp"
+#include "guarded_run.hpp"
+#include "kernel_case.hpp"
+#include "kernels/cpu/matrix/recipe.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using cpu::matrix_configs;
+using cpu::matrix_recipe;
+using cpu::matrix_refusal;
+
+constexpr Strides kAllStrides[] = {Strides::channels_first, Strides::channels_last, Strides::padded,
+                                   Strides::permuted};
+constexpr DType kOutputs[] = {DType::bf16, DType::u8, DType::f32, DType::i8, DType::f16};
+
+bool runs(DType input) {
+  const cpu::Extensions has = cpu::host_extensions();
+  return is_byte(input) ? has.tiles_int8 : has.tiles_bf16;
+}
+
+struct Setting {
+  DType input;
+  Strides strides;
+};
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (const DType input : {DType::bf16, DType::u8, DType::i8})
+    for (const Strides strides : kAllStrides)
+      if (runs(input)) all.push_back({input, strides});
+  return all;
+}
+
+TEST(MatrixMachine, SaysWhatItCannotTest) {
+  for (const DType input : {DType::bf16, DType::u8, DType::i8})
+    if (!runs(input))
+      std::printf("NOT TESTED: AMX convolutions of %s, for which this machine has no tiles\n",
+                  name_of(input));
+  EXPECT_EQ(settings().empty(), !runs(DType::bf16) && !runs(DType::u8));
+}
+
+class MatrixConv : public ::testing::TestWithParam<Setting> {
+ protected:
+  static DType input() { return GetParam().input; }
+  static Strides strides() { return GetParam().strides; }
+  /// Axes in random order leave few outputs with anything contiguous.
+  static bool all_accepted() { return strides() != Strides::permuted; }
+
+  Problem problem(const ConvCase& shape, DType output, Tail tail) {
+    return conv_problem(shape, {input(), output, strides()}, tail, random_);
+  }
+  /// Whether the kernels take the problem; if they do, checks them in each configuration.
+  bool run(const Problem& problem, bool all = false) {
+    const KernelCase test(problem, random_);
+    if (matrix_refusal(problem, test.chain())) return false;
+    int threads = 0;
+    for (const cpu::MatrixConfig& config :
+         all ? all_configs(problem, test.chain()) : matrix_configs(problem, test.chain()))
+      EXPECT_TRUE(
+          test.check(test.run(*matrix_recipe(problem, test.chain(), config), 1 + threads++ % 3)))
+          << to_text(config) << " " << to_text(problem);
+    return true;
+  }
+  /// The tuning space, and the same with blocks that leave rests everywhere.
+  static std::vector<cpu::MatrixConfig> all_configs(const Problem& problem,
+                                                    const SplitChain& chain) {
+    std::vector<cpu::MatrixConfig> all;
+    for (cpu::MatrixConfig config : matrix_configs(problem, chain)) {
+      all.push_back(config);
+      for (const std::int64_t block : {1, 40, 100}) {
+        config.block = block;
+        all.push_back(config);
+      }
+    }
+    return all;
+  }
+
+  Random random_{43};
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MatrixConv);
+INSTANTIATE_TEST_SUITE_P(All, MatrixConv, ::testing::ValuesIn(settings()), [](const auto& info) {
+  return std::string(name_of(info.param.input)) + "_" + name_of(info.param.strides);
+});
+
+TEST_P(MatrixConv, Oddities) {
+  std::size_t number = 0, accepted = 0;
+  for (const ConvProblem& row : read_conv_problems("oddities.csv"))
+    for (Tail tail :
+         {Tail::none, Tail::requantise, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything}) {
+      SCOPED_TRACE(row.name);
+      // Five tails and five outputs: the row number makes each meet each.
+      const DType output = kOutputs[(number + number / 5) % 5];
+      const Problem problem = this->problem(conv_case(row), output, tail);
+      accepted += static_cast<std::size_t>(run(problem));
+      ++number;
+    }
+  if (all_accepted()) {
+    EXPECT_EQ(accepted, number);
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+// Tiles that run over rows and planes, windows of parts of rows, steps that do not fill a tile,
+// single tiles of pixels and of channels, strides that make phases, joined taps, groups, 1 to 3
+// axes.
+TEST_P(MatrixConv, EveryConfiguration) {
+  const ConvCase cases[] = {
+      {{1, 40, 7, 7}, {72, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 40, 14, 14}, {40, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{2, 64, 5, 3}, {50, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 24, 6, 300}, {20, 24, 3, 3}, {{0, 0}, {0, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 3, 30, 31}, {64, 3, 7, 7}, {{3, 3}, {3, 3}, {2, 2}, {1, 1}, 1}},
+      {{1, 20, 21, 11}, {34, 10, 3, 5}, {{2, 4}, {2, 4}, {1, 1}, {2, 2}, 2}},
+      {{1, 512, 9, 9}, {40, 512, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
+      {{1, 130, 15, 17}, {33, 130, 3, 3}, {{1, 0}, {2, 1}, {2, 3}, {1, 1}, 1}},
+      {{1, 17, 9, 33}, {33, 17, 2, 4}, {{0, 9}, {1, 0}, {2, 3}, {1, 5}, 1}},
+      {{1, 128, 6, 6}, {96, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 2}},
+      {{1, 48, 4, 40}, {80, 48, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 8, 4, 6, 7}, {24, 8, 3, 3, 3}, {{1, 1, 1}, {1, 0, 2}, {1, 2, 1}, {1, 1, 2}, 1}},
+      {{1, 6, 5, 9, 7}, {10, 6, 3, 3, 3}, {{1, 1, 1}, {1, 0, 2}, {2, 2, 2}, {2, 2, 1}, 1}},
+      {{2, 5, 40}, {9, 5, 3}, {{1}, {2}, {2}, {1}, 1}},
+  };
+  for (const ConvCase& shape : cases)
+    for (const auto& [output, tail] :
+         {std::pair{DType::u8, Tail::requantise}, {DType::bf16, Tail::bias_norm_relu}}) {
+      const Problem problem = this->problem(shape, output, tail);
+      const bool accepted = run(problem, true);
+      if (all_accepted()) {
+        EXPECT_TRUE(accepted);
+      }
+    }
+}
+
+// Padding wider than a tile or than the filter, on one side only; outputs that see nothing else.
+TEST_P(MatrixConv, Borders) {
+  const ConvCase cases[] = {
+      {{1, 3, 5, 6}, {20, 3, 3, 3}, {{20, 40}, {7, 33}, {1, 1}, {1, 1}, 1}},
+      {{1, 2, 9, 70}, {17, 2, 3, 3}, {{0, 24}, {2, 24}, {1, 1}, {1, 24}, 1}},
+      {{1, 2, 1, 700}, {34, 2, 1, 350}, {{0, 100}, {0, 349}, {1, 1}, {1, 1}, 1}},
+      {{1, 3, 2, 900}, {5, 3, 1, 400}, {{0, 0}, {0, 7}, {1, 2}, {1, 2}, 1}},
+      {{1, 7, 6, 6}, {18, 7, 1, 1}, {{1, 2}, {0, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 7, 9, 31}, {18, 7, 1, 1}, {{1, 2}, {3, 0}, {2, 3}, {1, 1}, 1}},
+  };
+  for (const ConvCase& shape : cases) {
+    const Problem problem = this->problem(shape, DType::f32, Tail::everything);
+    const bool accepted = run(problem, true);
+    if (all_accepted()) {
+      EXPECT_TRUE(accepted);
+    }
+  }
+}
+
+// What lies beside a pixel's last channel, beside the taps of a joined row or beyond a tile's own
+// pixels must not get into a sum, not even as 0 * NaN.
+TEST_P(MatrixConv, NothingLeaksIntoASum) {
+  if (is_byte(input())) return;  // has no NaN
+  const ConvCase cases[] = {
+      {{1, 3, 9, 20}, {16, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 1, 9, 20}, {16, 1, 3, 3}, {{0, 0}, {0, 0}, {1, 2}, {1, 1}, 1}},
+      {{1, 21, 9, 20}, {16, 21, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 35, 9, 20}, {40, 35, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+      {{1, 64, 9, 20}, {40, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 6, 9, 20}, {32, 3, 3, 3}, {{0, 1}, {1, 0}, {1, 1}, {1, 2}, 2}},
+  };
+  int checked = 0;
+  for (const ConvCase& shape : cases) {
+    const Problem problem = this->problem(shape, DType::f32, Tail::none);
+    KernelCase test(problem, random_);
+    if (matrix_refusal(problem, test.chain())) continue;
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const std::int64_t last = problem.input().lens[1] - 1;
+    for (const auto& [channel, value] : {std::pair<std::int64_t, double>{0, kNan},
+                                         {last, std::numeric_limits<double>::infinity()}}) {
+      test.set_input({0, 0, 4, 10}, 0.5);
+      test.set_input({0, channel, 4, 10}, value);
+      for (const cpu::MatrixConfig& config : all_configs(problem, test.chain())) {
+        EXPECT_TRUE(test.check(test.run(*matrix_recipe(problem, test.chain(), config))))
+            << to_text(config) << " " << to_text(problem);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_TRUE(checked > 0 || !all_accepted());
+}
+
+TEST_P(MatrixConv, SameBitsForAnyThreadCount) {
+  const ConvCase cases[] = {
+      {{3, 40, 31, 33}, {70, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 256, 20, 20}, {200, 256, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 64, 24, 24}, {96, 32, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 2}},
+  };
+  for (const ConvCase& shape : cases) {
+    const Problem problem = this->problem(shape, DType::f32, Tail::everything);
+    const KernelCase test(problem, random_);
+    if (matrix_refusal(problem, test.chain())) continue;
+    const auto recipe =
+        matrix_recipe(problem, test.chain(), matrix_configs(problem, test.chain()).front());
+    const std::vector<double> one = test.run(*recipe, 1).values();
+    for (int threads : {2, 3, 7}) EXPECT_EQ(test.run(*recipe, threads).values(), one) << threads;
+  }
+}
+
+TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
+  // Tensors with holes end in one.
+  if (strides() == Strides::permuted || strides() == Strides::padded) return;
+  const ConvCase cases[] = {
+      {{2, 5, 6, 9}, {19, 5, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 36, 7, 7}, {35, 36, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 64, 7, 7}, {35, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 33, 9, 9}, {17, 33, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
+      {{1, 24, 8, 21}, {36, 2, 5, 3}, {{2, 4}, {3, 1}, {2, 1}, {1, 2}, 12}},
+      {{1, 3, 4, 5, 6}, {7, 3, 3, 2, 3}, {{1, 1, 1}, {1, 0, 1}, {1, 1, 1}, {1, 1, 1}, 1}},
+  };
+  for (const ConvCase& shape : cases)
+    for (Tail tail : {Tail::everything, Tail::requantise})
+      for (DType output : {DType::u8, DType::bf16})
+        for (End end : {End::front, End::back}) {
+          const Problem problem = this->problem(shape, output, tail);
+          const SplitChain chain = optimize(lower(problem), {});
+          ASSERT_EQ(matrix_refusal(problem, chain), std::nullopt);
+          for (const cpu::MatrixConfig& config : all_configs(problem, chain))
+            run_guarded(problem, chain, *matrix_recipe(problem, chain, config), end);
+        }
+}
+
+TEST(MatrixConfig, TextReadsBack) {
+  const cpu::MatrixConfig config{.block = 784, .staged = true, .by_row = true};
+  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1");
+  EXPECT_EQ(cpu::parse_matrix_config(to_text(config)), config);
+  for (const char* text :
+       {"", "block=7", "block=0,staged=1,joined=0,by_row=1", "block=7,staged=2,joined=0,by_row=1",
+        "block=07,staged=1,joined=0,by_row=1", "block=7,staged=1,joined=0,by_row=1 ",
+        "block=99999999999999999999,staged=1,joined=0,by_row=1"})
+    EXPECT_EQ(cpu::parse_matrix_config(text), std::nullopt) << text;
+}
+
+TEST(MatrixRefusal, SaysWhy) {
+  const auto refusal = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return matrix_refusal(problem, optimize(lower(problem), {})).value_or("accepted");
+  };
+  EXPECT_NE(refusal("bf16:1x8x4x4;activation(relu)").find("no convolution"), std::string::npos);
+  EXPECT_NE(refusal("f32:1x8x4x4;conv(f32:8x8x1x1)").find("f32 with f32"), std::string::npos);
+  EXPECT_NE(refusal("bf16:1x8x4x4;conv(bf16:8x8x1x1)->f32:1x8x4x4:s256,32,8,2").find("contiguous"),
+            std::string::npos);
+  EXPECT_EQ(refusal("u8:1x8x4x4;conv(i8:8x8x1x1)"), "accepted");
+}
+
+// Configurations of another problem are refused, not run over memory that is not there.
+TEST(MatrixRefusal, OfConfigurationsThatDoNotFit) {
+  const auto recipe = [](const char* text, const char* config) {
+    const Problem problem = parse_problem(text);
+    return matrix_recipe(problem, optimize(lower(problem), {}),
+                         cpu::parse_matrix_config(config).value());
+  };
+  const char* const kSpatial = "bf16:1x64x9x9:nhwc;conv(bf16:8x64x3x3)";
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0"), Error);
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0"), Error);
+  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0"));
+}
+
+}  // namespace
+}  // namespace fuseplan::test
