@@ -42,7 +42,7 @@ const Mutant kMutants[] = {
      "fp_multiply(ring + (step + 1) % FP_STAGES", kWide, nullptr, kSmall},
     {"OverwritesWhatIsRead", "ring + next % FP_STAGES", "ring + step % FP_STAGES", kWide, nullptr,
      kSmall},
-    {"StepTooFew", "step < FP_STEPS; ++step", "step + 1 < FP_STEPS; ++step", kWide, nullptr,
+    {"StepTooFew", "step < depth.steps; ++step", "step + 1 < depth.steps; ++step", kWide, nullptr,
      kSmall},
     {"RowsReadUnswizzled", "fp_slot_at(row + i * 16, chunk + lane / 16)",
      "((row + i * 16) * FP_CHUNKS + chunk + lane / 16) * 16", kWide, nullptr, kSmall},
