@@ -208,7 +208,7 @@ constexpr double kStepLatency = 350, kFinish = 0.15;
 // Instructions of gathering a value.
 constexpr double kGather = 12;
 // Cycles of a cluster's start and barriers, and of reading a sum of another of its blocks.
-constexpr double kClusterMeets = 2000, kRemote = 0.15;
+constexpr double kClusterMeets = 3500, kRemote = 0.15;
 // Chunks that a thread gathers for a step: they take four registers each, and much code.
 constexpr int kMostGathered = 4;
 

@@ -91,6 +91,10 @@ const Mutant kMutants[] = {
      "  fp_cluster_barrier();\n"
      "  if (fp_warp_k() == 0) fp_stage_sums(sums, shared + fp_warp_m() * FP_WM * FP_PART_ROW);",
      kWide, nullptr, kSplit},
+    {"LeavesBeforeTheOthersMeet", "  float* const staged = shared + FP_BM * FP_PART_ROW;\n",
+     "  float* const staged = shared + FP_BM * FP_PART_ROW;\n  if (fp_cluster_rank() == 1) "
+     "return;\n",
+     kWide, "at the cluster's barrier", kSplit},
     {"SumsOfItsOwnBlock", "fp_cluster_load(mine, rank)", "fp_cluster_load(mine, fp_cluster_rank())",
      kWide, nullptr, kSplit},
     {"LastBlockLeftOut", "rank < FP_SPLIT; ++rank", "rank + 1 < FP_SPLIT; ++rank", kWide, nullptr,
