@@ -18,7 +18,7 @@ fuseplanStatus_t execute(const Handle& handle, EmulatedCase& c) {
                              c.output_desc(), c.output().data(), c.args());
 }
 
-TEST(DeviceClusters, LaunchIsLegalInACapture) {
+TEST(EmulatedClusters, LaunchIsLegalInACapture) {
   const Handle handle = cluster_handle();
   EmulatedCase c(driver::parse_problem(kProblem));
   c.compile(handle.get());
@@ -36,7 +36,7 @@ TEST(DeviceClusters, LaunchIsLegalInACapture) {
 }
 
 // 912: CUDA_ERROR_INVALID_CLUSTER_SIZE, of a device that is too small a part of one.
-TEST(DeviceClusters, ALaunchThatFailsIsReported) {
+TEST(EmulatedClusters, ALaunchThatFailsIsReported) {
   const Handle handle = cluster_handle();
   EmulatedCase c(driver::parse_problem(kProblem));
   c.compile(handle.get());
@@ -58,7 +58,7 @@ TEST(DeviceClusters, ALaunchThatFailsIsReported) {
 }
 
 // Plans that need no cluster run there as ever.
-TEST(DeviceClusters, AnOldDriverIsSaidToBeOne) {
+TEST(EmulatedClusters, AnOldDriverIsSaidToBeOne) {
   const Handle handle = cluster_handle(),
                plain = emulated_handle("--cache=mem --pin=gpu_norm:whole");
   auto& functions = const_cast<cuda::Driver&>(cuda::driver());

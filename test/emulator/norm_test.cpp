@@ -60,7 +60,7 @@ std::size_t launches_of(const Handle& handle, Case& c, void* output) {
 }
 
 // Parts lie in the output: not where it is the input too, or where its old values count.
-TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
+TEST(EmulatedNorm, ChunksOnlyWhereTheOutputHoldsThem) {
   const Handle handle = handle_for("chunks");
   const ProblemSpec problem = driver::parse_problem(kForms[1]);
   EmulatedCase c(problem);
@@ -80,7 +80,7 @@ TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
 }
 
 // The blocks of a cluster need no room for their parts: one launch, wherever the output lies.
-TEST(DeviceNorm, ClustersWhereverTheOutputLies) {
+TEST(EmulatedNorm, ClustersWhereverTheOutputLies) {
   const Handle handle = handle_for("cluster");
   const auto one_of = [&](Case& c, void* output, unsigned blocks) {
     const auto record = launches(handle, c, output);
@@ -103,7 +103,7 @@ TEST(DeviceNorm, ClustersWhereverTheOutputLies) {
 }
 
 // As many blocks as keep a large device busy, down to blocks without members.
-TEST(DeviceNorm, ClustersOfEverySize) {
+TEST(EmulatedNorm, ClustersOfEverySize) {
   const Handle handle = handle_for("cluster");
   for (const auto& [channels, blocks] : {std::pair{70, 2u}, {40, 4u}, {12, 8u}}) {
     EmulatedCase c(driver::parse_problem(fmt::format(
@@ -126,7 +126,7 @@ struct Choice {
 // A large device is idle with one block for each group here, busy there. Clusters cost less than
 // three launches, but no more than eight blocks share a group; where three launches cannot serve,
 // that is better than one.
-TEST(DeviceNorm, TheModelsChoice) {
+TEST(EmulatedNorm, TheModelsChoice) {
   const Handle handle = emulated_handle();
   const Choice kChoices[] = {
       {"f32:2x1x512x512:nchw;norm_training(spatial,f32:1x1x1x1)", false, 3, 1},

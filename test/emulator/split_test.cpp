@@ -54,6 +54,7 @@ TEST_P(DeviceSplit, SumsOfAllBlocks) {
       expect_right_on_device(
           handle, problem, nullptr,
           {.stream = std::uint64_t{blend}, .blend = blend, .misalign = misalign});
+      if (on_gpu()) continue;
       ASSERT_EQ(emulator::counters().launches.size(), 1u);
       EXPECT_EQ(emulator::counters().launches[0].cluster, blocks);
     }
