@@ -35,6 +35,10 @@ const SplitCase kCases[] = {
      "64x64w2x2x1c4s4", 4},
     {"bf16:1x33x6x5:nchw;conv(bf16:37x33x3x3,pad=1x1);scale_shift(f32:1x37x1x1)",
      "128x128w2x4x1c4s3", 8},
+    // Over a volume.
+    {"f16:1x24x4x5x6:ndhwc;conv(f16:40x24x3x3x2:ndhwc,pad=1x1x1);bias(f32:1x40x1x1x1);add(f16:"
+     "1x40x4x5x7:ndhwc);activation(relu)",
+     "64x64w2x2x1c4s4", 8},
     // Groups; and channels that no wide access divides.
     {"bf16:1x96x7x7:nhwc;conv(bf16:96x48x3x3:nhwc,pad=1x1,groups=2);bias(f32:1x96x1x1)",
      "64x64w2x2x2c8s3", 2},

@@ -17,6 +17,10 @@ const char* const kWide =
 // Nothing is.
 const char* const kGathered =
     "f16:2x11x7x9:nchw;conv(f16:37x11x3x2,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x37x1x1)";
+// Three spatial axes, taps together or channels together.
+const char* const kVolume =
+    "f16:2x5x5x6x4:nchw;conv(f16:19x5x3x2x3,pad=2x0x1,stride=1x2x1,dilation=2x1x1)";
+const char* const kSlices = "f16:1x6x5x4x6:ndhwc;conv(f16:12x6x2x3x2:ndhwc,pad=1x1x0)";
 const char* const kGroups = "f16:1x48x6x6:nhwc;conv(f16:32x24x3x3:nhwc,pad=1x1,groups=2)";
 // The source copies, but the rows' distance does not let it.
 const char* const kCrooked =
@@ -62,8 +66,8 @@ const Mutant kMutants[] = {
     {"NoChannelTailOfFilters", "const bool there = d < FP_DEPTH && k < FP_K;",
      "const bool there = d < FP_DEPTH;", kWide, kOutside, kSmall},
     {"NoPixelTail", "pixel < a.pixels ? h : -(1 << 30)", "h", kWide, kOutside, kSmall},
-    {"TapsAxesSwapped", "tap.r * FP_DILATION_H * a.input_stride[2]",
-     "tap.s * FP_DILATION_H * a.input_stride[2]", kWide, kOutside, kSmall},
+    {"TapsAxesSwapped", "tap.r * FP_DILATION_H, tap.s * FP_DILATION_W}",
+     "tap.s * FP_DILATION_H, tap.r * FP_DILATION_W}", kWide, kOutside, kSmall},
     {"BoundsAxesSwapped", "pixel.h + tap.r * FP_DILATION_H", "pixel.h + tap.s * FP_DILATION_H",
      kWide, "", kSmall},
     {"NoBarrierBeforeTheTileIsStaged", "    fp_barrier();\n    if (FP_OUT_PIXELS",
@@ -115,13 +119,23 @@ const Mutant kMutants[] = {
      "float* const staged = shared;", kGathered, nullptr, kSplitInTwo},
     {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, pixel, tap)", "d + e < FP_DEPTH",
      kGathered, "", kSmall},
-    {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++tap.c;", "", kGathered, "", kSmall},
+    {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++(FP_VOLUME ? tap.t : tap.c);", "",
+     kGathered, "", kSmall},
+    {"PlanesDoNotCarry", "if (FP_VOLUME && tap.t == FP_T) tap.t = 0, ++tap.c;", "", kVolume, "",
+     kSmall},
+    {"PlanesDoNotCarryInSlices", "if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) tap.r = 0, ++tap.t;",
+     "", kSlices, "", kSmall},
+    {"NoBoundOfPlanes", "(!FP_VOLUME || (unsigned)d < a.input_d) && ", "", kVolume, "", kSmall},
+    {"PlanesUndilated", "pixel.d + tap.t * FP_DILATION_D", "pixel.d + tap.t", kVolume, "", kSmall},
+    {"PlanesOfTheFirstImage", "FP_VOLUME ? fp_divide(plane, a.depth) : plane", "plane", kVolume,
+     kOutside, kSmall},
+    {"NoPaddingOfPlanes", "at.o * FP_STRIDE_D - FP_PAD_D", "at.o * FP_STRIDE_D", kVolume, "",
+     kSmall},
     {"NoGatheredChannelTail", "const bool there = k < FP_K && d + e < FP_DEPTH;",
      "const bool there = d + e < FP_DEPTH;", kGathered, kOutside, kSmall},
     {"NoStoreTailAlongPixels", "  if (tile.pixel + m >= a.pixels) return;\n  FP_ONE_BY_ONE",
      "  FP_ONE_BY_ONE", kGathered, kOutside, kSmall},
-    {"FirstGroupsInput", "(long long)group * FP_C * a.input_stride[1]", "0", kGroups, nullptr,
-     kSmall},
+    {"FirstGroupsInput", "(long long)group * FP_C), d", "0), d", kGroups, nullptr, kSmall},
     {"CopiesWhateverTheAddress", "return !FP_WIDE || a.wide;", "return true;", kCrooked,
      "misaligned", kSmall},
     {"NoRoundingToTf32", "to[i] = fp_to_tf32(to[i]);", ";", kTf32, nullptr,
