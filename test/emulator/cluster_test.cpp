@@ -28,6 +28,7 @@ TEST(EmulatedClusters, LaunchIsLegalInACapture) {
   driver::check(execute(handle, c));
   const emulator::Counters counted = emulator::counters();
   emulator::reset();
+  driver::check(fuseplanSynchronize(handle.get()));
   EXPECT_EQ(counted.capture_violations, 0);
   ASSERT_EQ(counted.launches.size(), 1u);
   EXPECT_EQ(counted.launches[0].cluster, 8u);

@@ -53,6 +53,7 @@ std::vector<emulator::LaunchRecord> launches(const Handle& handle, Case& c, void
   emulator::reset();
   driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
                                     c.output_desc(), output, c.args()));
+  driver::check(fuseplanSynchronize(handle.get()));
   return emulator::counters().launches;
 }
 std::size_t launches_of(const Handle& handle, Case& c, void* output) {
