@@ -22,4 +22,7 @@ inline int capability_of(const Traits& traits) {
   return traits.arch.starts_with(kPrefix) ? std::atoi(traits.arch.c_str() + kPrefix.size()) : 0;
 }
 
+/// Blocks that run together and read each other's shared memory.
+inline bool has_clusters(const Traits& traits) { return capability_of(traits) >= 90; }
+
 }  // namespace fuseplan

@@ -41,17 +41,20 @@ class GpuNorm final : public Solver {
     need_count(verdict, "elements", static_cast<double>(problem.output().elements()));
   }
 
-  std::vector<std::string> configs(const Question&) const override {
+  std::vector<std::string> configs(const Question& question) const override {
     std::vector<std::string> texts;
     for (gpu::NormWay way : {gpu::NormWay::automatic, gpu::NormWay::whole, gpu::NormWay::chunks})
       texts.emplace_back(to_text(way));
+    if (has_clusters(question.traits)) texts.emplace_back(to_text(gpu::NormWay::cluster));
     return texts;
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
     const auto way = gpu::parse_norm_way(config);
     require(way.has_value(), Status::InternalError, "gpu_norm has no configuration \"{}\"", config);
-    return {"gpu_norm", nullptr, gpu::norm_recipe(question.problem, question.chain, *way)};
+    return {
+        "gpu_norm", nullptr,
+        gpu::norm_recipe(question.problem, question.chain, *way, has_clusters(question.traits))};
   }
 
   std::vector<std::string> samples() const override {

@@ -24,16 +24,24 @@ constexpr TensorTile kTiles[] = {
     {128, 32, 4, 1, 1, 4, 4, 0.6},  {64, 32, 2, 1, 4, 8, 3, 0.5},   {32, 64, 1, 2, 4, 8, 3, 0.5},
 };
 
+// Blocks of a tile; 8 are what every device with clusters takes as one.
+constexpr int kSplits[] = {1, 2, 4, 8};
+
 int threads_of(const TensorTile& tile) { return 32 * tile.warps_m * tile.warps_n * tile.warps_k; }
 
-/// The ring; later the sums of warps that share a depth; later rows of the finished tile, and its
-/// channels' values.
+/// Rows that are finished together.
+int part_rows(const TensorTile& tile) {
+  return tile.split > 1 ? tile.m / tile.split : tile.m / tile.warps_m;
+}
+
+/// The ring; later the sums of warps that share a depth; later rows of the finished tile (all that
+/// a cluster shares), and its channels' values.
 unsigned shared_bytes(const TensorTile& tile, std::size_t channels = 0) {
   constexpr int kRowPadding = 8;  // FP_PART_ROW
   const int ring = tile.stages * (tile.m + tile.n) * tile.chunks * kChunkBytes;
   const int depths = (tile.warps_k - 1) * tile.m * tile.n * 4;
-  const int part =
-      (tile.m / tile.warps_m * (tile.n + kRowPadding) + tile.n * static_cast<int>(channels)) * 4;
+  const int rows = tile.split > 1 ? tile.m : part_rows(tile);
+  const int part = (rows * (tile.n + kRowPadding) + tile.n * static_cast<int>(channels)) * 4;
   return static_cast<unsigned>(std::max({ring, depths, part}));
 }
 
@@ -110,10 +118,13 @@ class TensorProgram final : public Program {
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
     const bool wide = divides_ && aligned(arguments);
-    return {0, static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n)),
-            static_cast<unsigned>(threads_of(tile_)), shared_bytes_,
-            conv_arguments(shape_, chain_, arguments, scratch, wide)};
+    return {.grid = static_cast<unsigned>(shape_.blocks(tile_.m, tile_.n) * tile_.split),
+            .block = static_cast<unsigned>(threads_of(tile_)),
+            .shared_bytes = shared_bytes_,
+            .arguments = conv_arguments(shape_, chain_, arguments, scratch, wide),
+            .cluster = most_cluster()};
   }
+  unsigned most_cluster() const override { return static_cast<unsigned>(tile_.split); }
   unsigned most_shared_bytes() const override { return shared_bytes_; }
 
  private:
@@ -161,9 +172,10 @@ class TensorRecipe final : public Recipe {
         wide_(problem, shape_) {}
 
   std::string source() const override {
+    const std::string cluster(tile_.split > 1 ? dialect_file("fp_cluster.h") : "");
     return assemble_source(chain_macros(problem_, chain_) + conv_macros(shape_) + macros(),
-                           chain_declarations(chain_, conv_fields(shape_)), "conv_tensor.cu",
-                           {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h"});
+                           chain_declarations(chain_, conv_fields(shape_)) + cluster,
+                           "conv_tensor.cu", {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h"});
   }
   std::vector<std::string> entries() const override { return {"fp_conv_tensor"}; }
   std::unique_ptr<Program> bind() const override {
@@ -175,11 +187,11 @@ class TensorRecipe final : public Recipe {
     return define("THREADS", threads_of(tile_)) + define("BLOCKS", blocks_at_once(tile_, wide_)) +
            define("BM", tile_.m) + define("BN", tile_.n) + define("WARPS_M", tile_.warps_m) +
            define("WARPS_N", tile_.warps_n) + define("WARPS_K", tile_.warps_k) +
-           define("PART_M", tile_.m / tile_.warps_m) + define("CHUNKS", tile_.chunks) +
-           define("STAGES", tile_.stages) + define("WIDE", wide_.any()) +
-           define("DENSE_WEIGHTS", wide_.dense) + define("COPY_INPUT", wide_.input) +
-           define("COPY_WEIGHTS", wide_.weights) + define("WIDE_OUTPUT", wide_.output) +
-           define("ELEMENT_LANES", wide_.element_lanes);
+           define("PART_M", part_rows(tile_)) + define("SPLIT", tile_.split) +
+           define("CHUNKS", tile_.chunks) + define("STAGES", tile_.stages) +
+           define("WIDE", wide_.any()) + define("DENSE_WEIGHTS", wide_.dense) +
+           define("COPY_INPUT", wide_.input) + define("COPY_WEIGHTS", wide_.weights) +
+           define("WIDE_OUTPUT", wide_.output) + define("ELEMENT_LANES", wide_.element_lanes);
   }
 
   Problem problem_;
@@ -195,6 +207,8 @@ constexpr double kProcessors = 132, kProducts = 1024, kInstructions = 128;
 constexpr double kStepLatency = 350, kFinish = 0.15;
 // Instructions of gathering a value.
 constexpr double kGather = 12;
+// Cycles of a cluster's start and barriers, and of reading a sum of another of its blocks.
+constexpr double kClusterMeets = 3500, kRemote = 0.15;
 // Chunks that a thread gathers for a step: they take four registers each, and much code.
 constexpr int kMostGathered = 4;
 
@@ -203,22 +217,38 @@ int gathered(const Wide& wide, const TensorTile& tile) {
   return rows * tile.chunks / threads_of(tile);
 }
 
+std::int64_t steps_of(const ConvShape& shape, const Wide& wide, const TensorTile& tile) {
+  const std::int64_t depth = std::int64_t{tile.chunks} * wide.each;
+  return (shape.depth() + depth - 1) / depth;
+}
+
+/// Whether more blocks for a tile have something to do that the device does not do yet.
+bool splits(const ConvShape& shape, const Wide& wide, const TensorTile& tile, int capability) {
+  if (tile.split == 1) return true;
+  constexpr int kFirst = 90;
+  const std::int64_t half = shape.blocks(tile.m, tile.n) * tile.split / 2;
+  return capability >= kFirst && static_cast<double>(half) < kProcessors &&
+         steps_of(shape, wide, tile) >= tile.split;
+}
+
 /// Time of a launch in cycles.
 double cost(const Problem& problem, const ConvShape& shape, const Wide& wide,
             const TensorTile& tile, int capability) {
   const double depth = static_cast<double>(tile.chunks * wide.each);
-  const double steps = std::ceil(static_cast<double>(shape.depth()) / depth);
+  const double steps = std::ceil(static_cast<double>(steps_of(shape, wide, tile)) / tile.split);
   const double slowdown = problem.input().dtype == DType::f32 ? 2 : 1;
   const double products = tile.m * tile.n * depth * slowdown / kProducts / tile.efficiency;
   const double gathers =
       ((wide.input ? 0 : tile.m) + (wide.weights ? 0 : tile.n)) * depth * kGather / kInstructions;
-  const double blocks = static_cast<double>(shape.blocks(tile.m, tile.n));
+  const double blocks = static_cast<double>(shape.blocks(tile.m, tile.n) * tile.split);
   const double each = std::ceil(blocks / kProcessors);
   const double together =
       std::clamp(std::floor(shared_limit(capability) / shared_bytes(tile)), 1.0, 2.0);
   const double work = each * steps * (products + gathers);
   const double latency = std::ceil(blocks / (kProcessors * together)) * steps * kStepLatency;
-  return std::max(work, latency) + each * tile.m * tile.n * kFinish;
+  const double finish = each * tile.m * tile.n * kFinish / tile.split;
+  const double join = tile.split > 1 ? kClusterMeets + each * tile.m * tile.n * kRemote : 0;
+  return std::max(work, latency) + join + finish;
 }
 
 }  // namespace
@@ -227,9 +257,13 @@ std::vector<TensorTile> tensor_tiles(const Problem& problem, int capability) {
   const ConvShape shape(problem, {});
   const Wide wide(problem, shape);
   std::vector<TensorTile> tiles;
-  for (const TensorTile& tile : kTiles)
-    if (shared_bytes(tile) <= shared_limit(capability) && gathered(wide, tile) <= kMostGathered)
-      tiles.push_back(tile);
+  for (TensorTile tile : kTiles)
+    for (int split : kSplits) {
+      tile.split = split;
+      if (shared_bytes(tile) <= shared_limit(capability) && gathered(wide, tile) <= kMostGathered &&
+          splits(shape, wide, tile, capability))
+        tiles.push_back(tile);
+    }
   std::ranges::stable_sort(tiles, {}, [&](const TensorTile& tile) {
     return cost(problem, shape, wide, tile, capability);
   });
@@ -237,18 +271,22 @@ std::vector<TensorTile> tensor_tiles(const Problem& problem, int capability) {
 }
 
 std::string to_text(const TensorTile& tile) {
-  return fmt::format("{}x{}w{}x{}x{}c{}s{}", tile.m, tile.n, tile.warps_m, tile.warps_n,
-                     tile.warps_k, tile.chunks, tile.stages);
+  const std::string split = tile.split > 1 ? fmt::format("k{}", tile.split) : "";
+  return fmt::format("{}x{}w{}x{}x{}c{}s{}{}", tile.m, tile.n, tile.warps_m, tile.warps_n,
+                     tile.warps_k, tile.chunks, tile.stages, split);
 }
 
 std::optional<TensorTile> parse_tensor_tile(std::string_view text) {
-  for (const TensorTile& tile : kTiles)
-    if (to_text(tile) == text) return tile;
+  for (TensorTile tile : kTiles)
+    for (int split : kSplits) {
+      tile.split = split;
+      if (to_text(tile) == text) return tile;
+    }
   return std::nullopt;
 }
 
 double tensor_blocks(const Problem& problem, const TensorTile& tile) {
-  return static_cast<double>(ConvShape(problem, {}).blocks(tile.m, tile.n));
+  return static_cast<double>(ConvShape(problem, {}).blocks(tile.m, tile.n) * tile.split);
 }
 
 std::shared_ptr<const Recipe> tensor_recipe(const Problem& problem, const SplitChain& chain,

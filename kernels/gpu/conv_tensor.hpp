@@ -16,12 +16,14 @@ struct TensorTile {
   int chunks;                     ///< of 16 bytes, a step along the depth
   int stages;
   double efficiency;  ///< expected share of the tensor cores' peak in the main loop, relative
+  int split = 1;      ///< blocks of a cluster that share the depth
 };
 
 /// Tiles that a device of this compute capability (80 for sm_80) has the shared memory for, best
-/// first by a model of time.
+/// first by a model of time. From 90 on also split ones, where the tile alone leaves it idle.
 std::vector<TensorTile> tensor_tiles(const Problem& problem, int capability);
-std::string to_text(const TensorTile& tile);  ///< "128x128w2x4x1c4s3"
+std::string to_text(
+    const TensorTile& tile);  ///< "128x128w2x4x1c4s3", "64x64w2x2x1c4s4k8" in 8 blocks
 std::optional<TensorTile> parse_tensor_tile(std::string_view text);
 
 /// Blocks of a launch.

@@ -18,8 +18,10 @@ namespace {
 constexpr unsigned kJoinThreads = 128;
 constexpr std::int64_t kRow = 32;  ///< groups of a slab, where they are neighbours in memory
 constexpr std::size_t kVectorBytes = 16, kPartBytes = 3 * sizeof(float);
-// A large device (H200), for the choice between one launch and three.
+// A large device (H200), for the choice between one launch and three, and the size of clusters.
 constexpr double kMultiprocessors = 132, kBytesPerSecond = 4e12, kMoreLaunches = 5e-6;
+constexpr double kClusterMeets = 2e-6;
+constexpr std::int64_t kMostCluster = 8;  ///< that every device has
 
 enum Entry : std::size_t { kWhole, kPart, kApply, kJoin, kWholeWide, kPartWide, kApplyWide };
 
@@ -44,25 +46,29 @@ std::size_t elements_of(const GroupLayout& layout) {
 unsigned threads_of(const GroupLayout& layout) { return elements_of(layout) > 3 ? 256 : 512; }
 unsigned items_of(const GroupLayout& layout) { return elements_of(layout) > 2 ? 1 : 2; }
 
-/// One pass over a launch's memory, cut for its blocks.
+/// One pass over a launch's memory, cut for its blocks: slabs of groups, each in chunks of members.
 struct Cut {
   std::int64_t lanes, slabs, chunks, chunk, members, groups;
+  std::int64_t cluster = 1;  ///< chunks whose blocks are one
 };
 
 class NormProgram final : public Program {
  public:
   NormProgram(const Problem& problem, const SplitChain& chain, const NormStages& stages,
-              const GroupLayout& layout, NormWay way)
+              const GroupLayout& layout, NormWay way, bool clusters)
       : output_(problem.output()),
         input_bytes_(problem.input().bytes()),
+        bytes_(2.0 * static_cast<double>(input_bytes_) + static_cast<double>(output_.bytes())),
         stages_(stages),
         layout_(layout),
         way_(way),
+        clusters_(clusters),
         divides_(layout.divides()),
         blends_(chain.reads_previous()),
         elements_(chain.elements),
         chain_(chain),
         sums_(chain.sums.empty() ? chain : chain.sums.front()) {
+    for (const Operand& element : elements_) bytes_ += static_cast<double>(element.tensor.bytes());
     for (std::size_t i = 0; i < chain.results.size(); ++i) {
       const auto roles = stages.backward ? std::span<const Role>(kBackward) : kForward;
       const auto at = std::ranges::find(roles, chain.results[i].role);
@@ -72,17 +78,17 @@ class NormProgram final : public Program {
   }
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
-    const Cut cut = cut_of(lanes_of(arguments), false);
+    const Cut cut = in_cluster(cut_of(lanes_of(arguments)));
     return launch(cut.lanes > 1 ? kWholeWide : kWhole, cut, arguments, scratch);
   }
 
   std::span<const Call> calls(const cpu::Arguments& arguments, Scratch& scratch) const override {
-    const Cut cut = cut_of(lanes_of(arguments), true);
+    const Cut cut = in_chunks(cut_of(lanes_of(arguments)));
     if (!wants_chunks(cut) || !holds_parts(arguments)) return Program::calls(arguments, scratch);
     const bool wide = cut.lanes > 1;
     Call* calls = scratch.take_array<Call>(3);
     new (calls) Call(launch(wide ? kPartWide : kPart, cut, arguments, scratch));
-    Cut each = cut_of(1, true);
+    Cut each = cut_of(1);
     each.chunks = cut.chunks;
     new (calls + 1) Call(launch(kJoin, each, arguments, scratch));
     calls[1].grid = static_cast<unsigned>(ceil_div(each.groups, kJoinThreads));
@@ -90,6 +96,9 @@ class NormProgram final : public Program {
     new (calls + 2) Call(calls[0]);
     calls[2].entry = wide ? kApplyWide : kApply;
     return {calls, 3};
+  }
+  unsigned most_cluster() const override {
+    return clusters_ ? static_cast<unsigned>(kMostCluster) : 1;
   }
 
  private:
@@ -103,35 +112,57 @@ class NormProgram final : public Program {
     return all ? layout_.wide : 1;
   }
 
-  Cut cut_of(std::int64_t lanes, bool chunks) const {
+  Cut cut_of(std::int64_t lanes) const {
     Cut cut{lanes, 0, 1, 0, layout_.member_count(), layout_.group_count()};
     (layout_.along ? cut.groups : cut.members) /= lanes;
-    const std::int64_t row = row_of(layout_, lanes);
-    cut.slabs = ceil_div(cut.groups, row);
-    if (chunks) {
-      // Twice as many blocks as a large device runs at once, of at least two rounds each.
-      const std::int64_t wanted =
-                             ceil_div(4 * static_cast<std::int64_t>(kMultiprocessors), cut.slabs),
-                         rounds =
-                             ceil_div(cut.members * row, threads_of(layout_) * items_of(layout_));
-      const auto room =
-          static_cast<std::int64_t>(output_.bytes() / kPartBytes) / layout_.group_count();
-      const std::int64_t least = way_ == NormWay::chunks ? 2 : 1;
-      cut.chunks = std::min({wanted, std::max(rounds / 2, least), room, cut.members});
-      cut.chunks = std::max<std::int64_t>(cut.chunks, 1);
-    }
+    cut.slabs = ceil_div(cut.groups, row_of(layout_, lanes));
+    cut.chunk = cut.members;
+    return cut;
+  }
+  /// Of a block that owns all of a slab's members.
+  std::int64_t rounds_of(const Cut& cut) const {
+    return ceil_div(cut.members * row_of(layout_, cut.lanes),
+                    threads_of(layout_) * items_of(layout_));
+  }
+
+  /// Twice as many blocks as a large device runs at once, of at least two rounds each.
+  Cut in_chunks(Cut cut) const {
+    const std::int64_t wanted =
+        ceil_div(4 * static_cast<std::int64_t>(kMultiprocessors), cut.slabs);
+    const auto room =
+        static_cast<std::int64_t>(output_.bytes() / kPartBytes) / layout_.group_count();
+    const std::int64_t least = way_ == NormWay::chunks ? 2 : 1;
+    cut.chunks = std::min({wanted, std::max(rounds_of(cut) / 2, least), room, cut.members});
+    cut.chunks = std::max<std::int64_t>(cut.chunks, 1);
     cut.chunk = ceil_div(cut.members, cut.chunks);
     cut.chunks = ceil_div(cut.members, cut.chunk);
     return cut;
   }
 
-  /// Blocks of a launch that keep few multiprocessors busy cost more than two launches.
+  /// As many blocks for a slab as pay for their meeting; some may find no members left.
+  Cut in_cluster(Cut cut) const {
+    if (!clusters_) return cut;
+    const bool always = way_ == NormWay::cluster;
+    for (std::int64_t blocks = 2; blocks <= kMostCluster; blocks *= 2)
+      if ((always && cut.cluster == 1) ||
+          ((always || blocks <= rounds_of(cut)) &&
+           seconds(cut.slabs, blocks) < seconds(cut.slabs, cut.cluster)))
+        cut.cluster = blocks;
+    cut.chunks = cut.cluster;
+    cut.chunk = ceil_div(cut.members, cut.cluster);
+    return cut;
+  }
+
+  /// Expected of one launch in which a slab has so many blocks.
+  double seconds(std::int64_t slabs, std::int64_t cluster) const {
+    const double idle = kMultiprocessors / static_cast<double>(slabs * cluster);
+    return bytes_ / kBytesPerSecond * std::max(idle, 1.0) + (cluster > 1 ? kClusterMeets : 0);
+  }
+  /// Launches that keep few multiprocessors busy cost more than two more of them.
   bool wants_chunks(const Cut& cut) const {
     if (way_ != NormWay::automatic || cut.chunks < 2) return way_ == NormWay::chunks;
-    double bytes = 2.0 * static_cast<double>(input_bytes_) + static_cast<double>(output_.bytes());
-    for (const Operand& element : elements_) bytes += static_cast<double>(element.tensor.bytes());
-    const double idle = kMultiprocessors / static_cast<double>(cut.slabs) - 1;
-    return bytes / kBytesPerSecond * idle > kMoreLaunches;
+    const std::int64_t cluster = in_cluster(cut_of(cut.lanes)).cluster;
+    return bytes_ / kBytesPerSecond + kMoreLaunches < seconds(cut.slabs, cluster);
   }
 
   /// Parts lie in the output until it is written, and what comes of them in the caller's results.
@@ -190,16 +221,21 @@ class NormProgram final : public Program {
     chain_.put_uniforms(arguments, block, scratch);
     const std::size_t groups = layout_.along ? static_cast<std::size_t>(cut.lanes) : 1;
     const unsigned threads = threads_of(layout_);
-    return {entry, static_cast<unsigned>(cut.slabs * cut.chunks), threads,
-            static_cast<unsigned>(threads / 2 * (2 * groups + 1) * sizeof(float)), block.finish()};
+    return {.entry = entry,
+            .grid = static_cast<unsigned>(cut.slabs * cut.chunks),
+            .block = threads,
+            .shared_bytes = static_cast<unsigned>(threads / 2 * (2 * groups + 1) * sizeof(float)),
+            .arguments = block.finish(),
+            .cluster = static_cast<unsigned>(cut.cluster)};
   }
 
   Tensor output_;
   std::size_t input_bytes_;
+  double bytes_;  ///< that two passes move
   NormStages stages_;
   GroupLayout layout_;
   NormWay way_;
-  bool divides_, blends_;
+  bool clusters_, divides_, blends_;
   std::vector<Operand> elements_;
   std::vector<std::size_t> places_;  ///< of the chain's results among kForward or kBackward
   ChainArguments chain_, sums_;
@@ -207,12 +243,13 @@ class NormProgram final : public Program {
 
 class NormRecipe final : public Recipe {
  public:
-  NormRecipe(const Problem& problem, const SplitChain& chain, NormWay way)
+  NormRecipe(const Problem& problem, const SplitChain& chain, NormWay way, bool clusters)
       : problem_(problem),
         chain_(chain),
         stages_(*norm_stages(problem, chain)),
         layout_(problem, chain, stages_),
-        way_(way) {}
+        way_(way),
+        clusters_(clusters && way != NormWay::whole && way != NormWay::chunks) {}
 
   std::string source() const override {
     constexpr const char* kFields =
@@ -224,7 +261,8 @@ class NormRecipe final : public Recipe {
     return assemble_source(chain_macros(problem_, chain_) + macros(),
                            training_declarations(chain_, kFields) +
                                std::string(dialect_file("fp_lanes.h")) +
-                               std::string(dialect_file("fp_groups.h")),
+                               std::string(dialect_file("fp_groups.h")) +
+                               std::string(clusters_ ? dialect_file("fp_cluster.h") : ""),
                            "norm.cu");
   }
   std::vector<std::string> entries() const override {
@@ -235,7 +273,7 @@ class NormRecipe final : public Recipe {
     return names;
   }
   std::unique_ptr<Program> bind() const override {
-    return std::make_unique<NormProgram>(problem_, chain_, stages_, layout_, way_);
+    return std::make_unique<NormProgram>(problem_, chain_, stages_, layout_, way_, clusters_);
   }
 
  private:
@@ -251,6 +289,7 @@ class NormRecipe final : public Recipe {
     define("DATA", static_cast<std::int64_t>(layout_.dtypes.size()));
     define("THREADS", threads_of(layout_)), define("ITEMS", items_of(layout_));
     define("JOIN_THREADS", kJoinThreads);
+    define("CLUSTERS", clusters_);
     define("BACKWARD", stages_.backward), define("ALONG", layout_.along);
     define("ROW", row_of(layout_, 1)), define("WIDE", layout_.wide);
     define("WIDE_ROW", row_of(layout_, layout_.wide)), define("LANES", lanes);
@@ -268,9 +307,10 @@ class NormRecipe final : public Recipe {
   NormStages stages_;
   GroupLayout layout_;
   NormWay way_;
+  bool clusters_;  ///< the source's single launch may have them
 };
 
-constexpr std::string_view kWays[] = {"default", "whole", "chunks"};
+constexpr std::string_view kWays[] = {"default", "whole", "chunks", "cluster"};
 
 }  // namespace
 
@@ -283,8 +323,8 @@ std::optional<NormWay> parse_norm_way(std::string_view text) {
 }
 
 std::shared_ptr<const Recipe> norm_recipe(const Problem& problem, const SplitChain& chain,
-                                          NormWay way) {
-  return std::make_shared<NormRecipe>(problem, chain, way);
+                                          NormWay way, bool clusters) {
+  return std::make_shared<NormRecipe>(problem, chain, way, clusters);
 }
 
 }  // namespace fuseplan::gpu

@@ -23,6 +23,9 @@ struct Call {
   /// Blocks take pieces of work in turn: no more are launched than can run at once, one on each
   /// multiprocessor.
   bool blocks_stay = false;
+  /// Blocks of which each run of so many is a cluster: they run at once, wait for each other and
+  /// read each other's shared memory. The grid is a multiple of it.
+  unsigned cluster = 1;
 };
 
 /// A kernel of one geometry, ready to be launched. Immutable; call() may be used from many threads.
@@ -33,6 +36,8 @@ class Program {
   virtual Call call(const cpu::Arguments& arguments, Scratch& scratch) const = 0;
   /// The most shared memory a call takes, where that is more than kFreelyShared.
   virtual unsigned most_shared_bytes() const { return 0; }
+  /// The largest cluster of a call.
+  virtual unsigned most_cluster() const { return 1; }
   static constexpr unsigned kFreelyShared = 48 << 10;  ///< bytes every launch may have
   /// All launches of one execution, in their order; by default the one of call(). What one leaves
   /// for the next lies in memory that the execution writes anyway: programs own none, so that two

@@ -12,6 +12,7 @@ namespace fuseplan::emulator {
 struct LaunchRecord {
   std::string kernel;
   void* stream;
+  unsigned cluster;  ///< blocks of one
 };
 
 struct Counters {

@@ -20,7 +20,7 @@ using cuda::Context, cuda::DeviceHandle, cuda::DevicePointer, cuda::FunctionHand
 using cuda::Result, cuda::Stream;
 
 constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidImage = 200, kNotFound = 500;
-constexpr Result kLaunchFailed = 719;
+constexpr Result kLaunchFailed = 719, kInvalidClusterSize = 912;
 constexpr int kVersion = 12040;
 
 /// Of a parameter with tensor maps in it.
@@ -83,7 +83,7 @@ Result copy(void* to, const void* from, std::size_t bytes) {
 void* host(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 std::string run_kernel(const FakeFunction& function, unsigned grid, unsigned block,
-                       unsigned shared_bytes, const void* args) {
+                       unsigned cluster, unsigned shared_bytes, const void* args) {
   const auto memory = known_memory();
   std::uint64_t seed;
   {
@@ -92,7 +92,34 @@ std::string run_kernel(const FakeFunction& function, unsigned grid, unsigned blo
   }
   const auto enter_library =
       reinterpret_cast<void (*)(fp_machine*)>(dlsym(function.module->library, "fp_emulator_enter"));
-  return run({enter_library, function.kernel, args, grid, block, shared_bytes, memory, seed});
+  return run(
+      {enter_library, function.kernel, args, grid, block, cluster, shared_bytes, memory, seed});
+}
+
+/// What both ways to launch have in common.
+Result launch(const cuda::LaunchConfig& config, unsigned cluster, FunctionHandle function,
+              void** parameters, void** extra) {
+  const auto one_row = [](const unsigned(&lengths)[3]) {
+    return lengths[1] == 1 && lengths[2] == 1;
+  };
+  if (!one_row(config.grid) || !one_row(config.block) || config.grid[0] == 0 ||
+      config.block[0] == 0 || config.block[0] > 1024 || parameters != nullptr ||
+      extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
+      extra[4] != cuda::kExtraEnd)
+    return kInvalidValue;
+  const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
+  if (config.shared_bytes > fake.shared_bytes) return kInvalidValue;
+  // The caller's block is copied: it may be gone before the device reads it.
+  const auto bytes = *static_cast<const std::size_t*>(extra[3]);
+  std::vector<AlignedBytes> args((bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
+  std::memcpy(args.data(), extra[1], bytes);
+  {
+    const std::lock_guard lock(state().mutex);
+    state().counters.launches.push_back({fake.name, config.stream, cluster});
+  }
+  launch_fault =
+      run_kernel(fake, config.grid[0], config.block[0], cluster, config.shared_bytes, args.data());
+  return launch_fault.empty() ? cuda::kSuccess : kLaunchFailed;
 }
 
 }  // namespace
@@ -220,23 +247,26 @@ FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned gr
                                             unsigned shared_bytes, Stream stream, void** parameters,
                                             void** extra) {
   if (const Result result = enter_context()) return result;
-  const bool one_row = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
-  if (!one_row || grid_x == 0 || block_x == 0 || block_x > 1024 || parameters != nullptr ||
-      extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
-      extra[4] != cuda::kExtraEnd)
-    return kInvalidValue;
-  const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
-  if (shared_bytes > fake.shared_bytes) return kInvalidValue;
-  // The caller's block is copied: it may be gone before the device reads it.
-  const auto bytes = *static_cast<const std::size_t*>(extra[3]);
-  std::vector<AlignedBytes> args((bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
-  std::memcpy(args.data(), extra[1], bytes);
-  {
-    const std::lock_guard lock(state().mutex);
-    state().counters.launches.push_back({fake.name, stream});
+  const cuda::LaunchConfig config{
+      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, nullptr, 0};
+  return launch(config, 1, function, parameters, extra);
+}
+
+FUSEPLAN_EMULATOR_API Result cuLaunchKernelEx(const cuda::LaunchConfig* config,
+                                              FunctionHandle function, void** parameters,
+                                              void** extra) {
+  if (const Result result = enter_context()) return result;
+  constexpr unsigned kPortable = 8;  // blocks of a cluster on every device
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    const cuda::LaunchAttribute& attribute = config->attributes[i];
+    if (attribute.id != cuda::kClusterDimension) return kInvalidValue;
+    cluster = attribute.value[0];
+    if (cluster == 0 || cluster > kPortable || attribute.value[1] != 1 || attribute.value[2] != 1)
+      return kInvalidClusterSize;
   }
-  launch_fault = run_kernel(fake, grid_x, block_x, shared_bytes, args.data());
-  return launch_fault.empty() ? cuda::kSuccess : kLaunchFailed;
+  if (config->grid[0] % cluster != 0) return kInvalidValue;
+  return launch(*config, cluster, function, parameters, extra);
 }
 
 FUSEPLAN_EMULATOR_API Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {

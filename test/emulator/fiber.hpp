@@ -17,7 +17,7 @@ namespace fuseplan::emulator {
 /// operating system thread.
 class Fiber {
  public:
-  Fiber() : stack_(std::make_unique<std::byte[]>(kStack)) {
+  Fiber() : stack_(std::make_unique_for_overwrite<std::byte[]>(kStack)) {
     // Tops at equal distances would share a few sets of the CPU's cache.
     static thread_local std::size_t count = 0;
     bytes_ = kStack - ++count % kTops * kApart;

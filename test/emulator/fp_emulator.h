@@ -26,8 +26,14 @@ struct fp_machine {
   void (*copy)(fp_machine*, unsigned to, const void* from, unsigned bytes);
   void (*copy_commit)(fp_machine*);
   void (*copy_wait)(fp_machine*, unsigned groups);  ///< all groups but the last few have landed
+  /// The barrier of all threads of a cluster's blocks, in two halves.
+  void (*cluster_arrive)(fp_machine*, int line);
+  void (*cluster_wait)(fp_machine*);
+  /// Bytes of the shared memory of the cluster's block `rank`.
+  const void* (*cluster_memory)(fp_machine*, unsigned rank, unsigned at, unsigned bytes);
   void (*fault)(fp_machine*, const char* what, unsigned long long address, unsigned bytes);
   unsigned thread, block;
+  unsigned cluster_rank, cluster_blocks;
   float* shared;
   unsigned shared_bytes;
   struct fp_hopper* hopper;  ///< of fp_emulator_hopper.h
@@ -113,6 +119,8 @@ FP_FN void fp_put(void* base, long long index, const T& value) {
 }
 
 #include "fp_emulator_warp.h"
+
+#include "fp_emulator_cluster.h"
 
 #include "fp_emulator_hopper.h"
 

@@ -11,7 +11,6 @@ namespace fuseplan::emulator {
 namespace {
 
 constexpr unsigned kLanes = 32, kRegisters = 64 << 10;
-thread_local HopperModel* current = nullptr;  // one block at a time
 
 }  // namespace
 
@@ -20,7 +19,7 @@ HopperModel::HopperModel(const Engine& engine, Landing landing)
       landing_(landing),
       warps_((engine.threads + kLanes - 1) / kLanes),
       unfenced_((engine.shared_bytes + 15) / 16) {
-  current = this;
+  functions_.model = this;
   for (Warp& warp : warps_)  // in eights, as a launch gives them
     warp.registers = std::min(255u, kRegisters / (8 * engine.threads) * 8);
   functions_.blocks = engine.blocks;
@@ -29,7 +28,9 @@ HopperModel::HopperModel(const Engine& engine, Landing landing)
   set_product_functions();
 }
 
-HopperModel& HopperModel::of(fp_machine*) { return *current; }
+HopperModel& HopperModel::of(fp_machine* machine) {
+  return *static_cast<Functions*>(machine->hopper)->model;
+}
 
 void HopperModel::fault(const std::string& what) {
   if (in_thread_) stop(what);

@@ -113,7 +113,10 @@ class HopperModel {
 
   Engine engine_;
   Landing landing_;
-  fp_hopper functions_{};
+  struct Functions : fp_hopper {
+    HopperModel* model;
+  };
+  Functions functions_{};
   std::map<const void*, Bar> bars_;
   std::map<unsigned, Named> named_;
   std::vector<fp_hopper::load> loads_;                          ///< that have not landed

@@ -14,7 +14,8 @@ struct Mutant {
 };
 std::ostream& operator<<(std::ostream& stream, const Mutant& mutant);
 
-/// Runs the problem with the mistake, and expects the result or the emulator to show it.
+/// Runs the problem with the mistake, and expects the result or the emulator to show it: in one of
+/// a few orders of threads, since a mistake may hide in some.
 void expect_noticed(const Mutant& mutant);
 
 }  // namespace fuseplan::test

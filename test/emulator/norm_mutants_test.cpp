@@ -15,7 +15,8 @@ const char* const kBackward =
     "f32:3x33x9x7:nhwc;activation_backward(tanh,f32:3x33x9x7:nhwc);norm_backward(spatial,f32:"
     "1x33x1x1,f32:3x33x9x7:nhwc)";
 const char* const kOutside = "outside all memory";
-const char *const kWhole = "--pin=gpu_norm:whole", *const kChunks = "--pin=gpu_norm:chunks";
+const char *const kWhole = "--pin=gpu_norm:whole", *const kChunks = "--pin=gpu_norm:chunks",
+                  *const kCluster = "--pin=gpu_norm:cluster";
 
 const Mutant kMutants[] = {
     {"NoBarrierBeforeRowsMeet", "    fp_barrier();\n    if (row < half) {", "    if (row < half) {",
@@ -57,6 +58,32 @@ const Mutant kMutants[] = {
     {"PartsOverlap", "(long long)chunk * a.all_groups + group", "(long long)chunk + group", kPixels,
      nullptr, kChunks},
     {"NoGroupTailInTheJoin", "if (group >= a.groups) return;", "", kPixels, kOutside, kChunks},
+    {"NoClusterBarrierBeforeTotalsMeet", "  fp_cluster_barrier();\n", "", kPlanes, nullptr,
+     kCluster},
+    {"ClusterBarrierOfTheFirstRow", "  fp_cluster_barrier();\n  if (fp_thread() >= L) return;",
+     "  if (fp_thread() >= L) return;\n  fp_cluster_barrier();", kPlanes, "divergent", kCluster},
+    {"LeavesWhileOthersRead", "  fp_cluster_wait();\n#endif\n}", "#endif\n}", kPlanes,
+     "which has ended", kCluster},
+    {"WaitsWithoutHavingArrived", "  fp_cluster_arrive();\n  shared +=", "  shared +=", kPlanes,
+     "without an arrival", kCluster},
+    {"ArrivesBeforeItHasRead", "  fp_join_cluster<V, L>(total, shared);\n  fp_cluster_arrive();",
+     "  fp_cluster_arrive();\n  fp_join_cluster<V, L>(total, shared);", kPlanes, "second arrival",
+     kCluster},
+    {"ResultsOverTotalsThatOthersRead", "  shared += L * (2 * FP_GROUPS_OF(V) + 1);", "", kPixels,
+     nullptr, kCluster},
+    {"SumsOfTheFirstBlock", "fp_cluster_load(mine + 2 * g, rank)",
+     "fp_cluster_load(mine + 2 * g, 0)", kPixels, nullptr, kCluster},
+    {"CountOfTheFirstBlock", "fp_cluster_load(mine + 2 * groups, rank)",
+     "fp_cluster_load(mine + 2 * groups, 0)", kPlanes, nullptr, kCluster},
+    {"LastBlockLeftOut", "rank < fp_cluster_blocks()", "rank + 1 < fp_cluster_blocks()", kPixels,
+     nullptr, kCluster},
+    {"BlockBehindTheLast", "rank < fp_cluster_blocks()", "rank <= fp_cluster_blocks()", kPixels,
+     "no block 8 in the cluster", kCluster},
+    {"EveryBlockAverages", "total, fp_slab_part() == 0, shared", "total, true, shared", kPlanes,
+     nullptr, kCluster},
+    {"MembersOfTheFirstBlock", "return fp_cluster_rank();", "return 0;", kPlanes, nullptr,
+     kCluster},
+    {"SlabOfTheBlock", "return fp_cluster();", "return fp_block();", kPixels, nullptr, kCluster},
     {"PartOfTheFirstLane", "share.unit * FP_GROUPS_OF(V) + g", "share.unit * FP_GROUPS_OF(V)",
      kPixels, nullptr, kChunks},
 };

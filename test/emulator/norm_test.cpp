@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Batch normalisation for training on the emulated device: in one launch and in three, what data
+// Batch normalisation for training on the emulated device: in one launch, in three
+// and in clusters of blocks, what data
 // far from zero and outliers do to it, and the same bits in any order of threads.
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "emulated.hpp"
@@ -9,7 +12,7 @@
 namespace fuseplan::test {
 namespace {
 
-const char* const kWays[] = {"whole", "chunks"};
+const char* const kWays[] = {"whole", "chunks", "cluster"};
 
 Handle handle_for(const char* way) {
   return emulated_handle((std::string("--cache=mem --pin=gpu_norm:") + way).c_str());
@@ -39,22 +42,26 @@ const char* const kForms[] = {
     "1x5x1x1:s1,2,1,1,bf16:3x5x4x6:nhwc)->f16:3x5x4x6:s120,24,6,1",
 };
 
-TEST(DeviceNorm, InOneLaunchAndInThree) {
+TEST(DeviceNorm, EveryFormInEveryWay) {
   for (const char* way : kWays) {
     const Handle handle = handle_for(way);
     for (const char* form : kForms) expect_right_on_device(handle, driver::parse_problem(form));
   }
 }
 
-std::size_t launches_of(const Handle& handle, Case& c, void* output) {
+std::vector<emulator::LaunchRecord> launches(const Handle& handle, Case& c, void* output) {
   emulator::reset();
   driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
                                     c.output_desc(), output, c.args()));
-  return emulator::counters().launches.size();
+  driver::check(fuseplanSynchronize(handle.get()));
+  return emulator::counters().launches;
+}
+std::size_t launches_of(const Handle& handle, Case& c, void* output) {
+  return launches(handle, c, output).size();
 }
 
 // Parts lie in the output: not where it is the input too, or where its old values count.
-TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
+TEST(EmulatedNorm, ChunksOnlyWhereTheOutputHoldsThem) {
   const Handle handle = handle_for("chunks");
   const ProblemSpec problem = driver::parse_problem(kForms[1]);
   EmulatedCase c(problem);
@@ -73,16 +80,66 @@ TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
   EXPECT_TRUE(blended.compare().ok()) << blended.compare().describe();
 }
 
-// A large device is idle without chunks here, and busy there.
-TEST(DeviceNorm, TheModelsChoice) {
-  const Handle handle = emulated_handle();
-  const std::pair<const char*, std::size_t> kChoices[] = {
-      {"f32:2x1x512x512:nchw;norm_training(spatial,f32:1x1x1x1)", 3},
-      {"f32:2x600x4x4:nchw;norm_training(spatial,f32:1x600x1x1)", 1}};
-  for (const auto& [text, launches] : kChoices) {
-    EmulatedCase c(driver::parse_problem(text));
+// The blocks of a cluster need no room for their parts: one launch, wherever the output lies.
+TEST(EmulatedNorm, ClustersWhereverTheOutputLies) {
+  const Handle handle = handle_for("cluster");
+  const auto one_of = [&](Case& c, void* output, unsigned blocks) {
+    const auto record = launches(handle, c, output);
+    ASSERT_EQ(record.size(), 1u);
+    EXPECT_EQ(record[0].cluster, blocks) << driver::to_text(c.problem());
+  };
+  EmulatedCase in_place(driver::parse_problem(kForms[1]));
+  in_place.compile(handle.get());
+  in_place.reference();
+  one_of(in_place, in_place.input().data(), 8);
+  std::memcpy(in_place.output().data(), in_place.input().data(), in_place.input().bytes());
+  EXPECT_TRUE(in_place.compare().ok()) << in_place.compare().describe();
+  // The last one's strides leave gaps.
+  for (const char* form : {kForms[0], kForms[4], kForms[10]}) {
+    EmulatedCase blended(driver::parse_problem(form), {.blend = true});
+    blended.compile(handle.get());
+    one_of(blended, blended.output().data(), 8);
+    EXPECT_TRUE(blended.compare().ok()) << form << ": " << blended.compare().describe();
+  }
+}
+
+// As many blocks as keep a large device busy, down to blocks without members.
+TEST(EmulatedNorm, ClustersOfEverySize) {
+  const Handle handle = handle_for("cluster");
+  for (const auto& [channels, blocks] : {std::pair{70, 2u}, {40, 4u}, {12, 8u}}) {
+    EmulatedCase c(driver::parse_problem(fmt::format(
+        "f32:1x{0}x1x5:nchw;norm_training(spatial,f32:1x{0}x1x1,running);activation(elu)",
+        channels)));
     c.compile(handle.get());
-    EXPECT_EQ(launches_of(handle, c, c.output().data()), launches) << text;
+    const auto record = launches(handle, c, c.output().data());
+    EXPECT_EQ(record.back().cluster, blocks);
+    EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
+  }
+}
+
+struct Choice {
+  const char* text;
+  bool blend;
+  std::size_t launches;
+  unsigned cluster;
+};
+
+// A large device is idle with one block for each group here, busy there. Clusters cost less than
+// three launches, but no more than eight blocks share a group; where three launches cannot serve,
+// that is better than one.
+TEST(EmulatedNorm, TheModelsChoice) {
+  const Handle handle = emulated_handle();
+  const Choice kChoices[] = {
+      {"f32:2x1x512x512:nchw;norm_training(spatial,f32:1x1x1x1)", false, 3, 1},
+      {"f32:2x1x512x512:nchw;norm_training(spatial,f32:1x1x1x1)", true, 1, 8},
+      {"f32:16x33x32x32:nchw;norm_training(spatial,f32:1x33x1x1)", false, 1, 4},
+      {"f32:2x600x4x4:nchw;norm_training(spatial,f32:1x600x1x1)", false, 1, 1}};
+  for (const Choice& choice : kChoices) {
+    EmulatedCase c(driver::parse_problem(choice.text), {.blend = choice.blend});
+    c.compile(handle.get());
+    const auto record = launches(handle, c, c.output().data());
+    EXPECT_EQ(record.size(), choice.launches) << choice.text;
+    EXPECT_EQ(record.back().cluster, choice.cluster) << choice.text;
     EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
   }
 }

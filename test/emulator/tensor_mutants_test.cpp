@@ -30,6 +30,9 @@ const char* const kTf32 = "f32:1x24x6x6:nhwc;conv(f32:32x24x3x3:nhwc,pad=1x1)";
 const char* const kSmall = "--pin=gpu_tensor:64x64w2x2x1c4s4";
 const char* const kShared = "--pin=gpu_tensor:64x64w2x2x2c8s3";
 
+const char* const kSplit = "--pin=gpu_tensor:64x64w2x2x1c4s4k4";
+const char* const kSplitInTwo = "--pin=gpu_tensor:64x64w2x2x1c4s4k2";
+
 const char* const kOutside = "outside all memory";
 
 const Mutant kMutants[] = {
@@ -46,7 +49,7 @@ const Mutant kMutants[] = {
      "fp_multiply(ring + (step + 1) % FP_STAGES", kWide, nullptr, kSmall},
     {"OverwritesWhatIsRead", "ring + next % FP_STAGES", "ring + step % FP_STAGES", kWide, nullptr,
      kSmall},
-    {"StepTooFew", "step < FP_STEPS; ++step", "step + 1 < FP_STEPS; ++step", kWide, nullptr,
+    {"StepTooFew", "step < depth.steps; ++step", "step + 1 < depth.steps; ++step", kWide, nullptr,
      kSmall},
     {"RowsReadUnswizzled", "fp_slot_at(row + i * 16, chunk + lane / 16)",
      "((row + i * 16) * FP_CHUNKS + chunk + lane / 16) * 16", kWide, nullptr, kSmall},
@@ -69,8 +72,8 @@ const Mutant kMutants[] = {
      kWide, "", kSmall},
     {"NoBarrierBeforeTheTileIsStaged", "    fp_barrier();\n    if (FP_OUT_PIXELS",
      "    if (FP_OUT_PIXELS", kWide, nullptr, kSmall},
-    {"NoBarrierBeforeTheStagedTileIsRead", "    fp_barrier();\n    const fp_tile rows",
-     "    const fp_tile rows", kWide, nullptr, kSmall},
+    {"NoBarrierBeforeTheStagedTileIsRead", "    fp_barrier();\n    fp_finish_rows",
+     "    fp_finish_rows", kWide, nullptr, kSmall},
     {"NoStoreTail", "    if (tile.pixel + m >= a.pixels) return;", "", kWide, kOutside, kSmall},
     {"ChannelOfTheFirstLane", "fp_channels(a, channel + v, channels[v])",
      "fp_channels(a, channel, channels[v])", kWide, nullptr, kSmall},
@@ -79,6 +82,41 @@ const Mutant kMutants[] = {
     {"NoBarrierBeforeSumsMeet", "  fp_barrier();\n  if (fp_warp_k() > 0) return;",
      "  if (fp_warp_k() > 0) return;", kWide, nullptr, kShared},
     {"SumsOverwriteTheRing", "fp_lane();\n  fp_barrier();", "fp_lane();", kWide, nullptr, kShared},
+    {"EveryBlockSumsTheFirstPart", "fp_cluster_rank() * FP_SPLIT_STEPS", "0", kWide, nullptr,
+     kSplit},
+    {"StepsThatDoNotDivideLeftOut", "((FP_STEPS + FP_SPLIT - 1) / FP_SPLIT)",
+     "(FP_STEPS / FP_SPLIT)", kGathered, nullptr, kSplitInTwo},
+    {"TileOfTheBlock", "return fp_cluster();", "return fp_block();", kWide, nullptr, kSplit},
+    {"NoClusterBarrierBeforeSumsAreRead", "  fp_cluster_barrier();\n  const unsigned row",
+     "  fp_barrier();\n  const unsigned row", kWide, nullptr, kSplit},
+    {"ClusterBarrierBeforeSumsAreThere",
+     "  if (fp_warp_k() == 0) fp_stage_sums(sums, shared + fp_warp_m() * FP_WM * FP_PART_ROW);\n"
+     "  fp_cluster_barrier();",
+     "  fp_cluster_barrier();\n"
+     "  if (fp_warp_k() == 0) fp_stage_sums(sums, shared + fp_warp_m() * FP_WM * FP_PART_ROW);",
+     kWide, nullptr, kSplit},
+    {"LeavesBeforeTheOthersMeet", "  float* const staged = shared + FP_BM * FP_PART_ROW;\n",
+     "  float* const staged = shared + FP_BM * FP_PART_ROW;\n  if (fp_cluster_rank() == 1) "
+     "return;\n",
+     kWide, "at the cluster's barrier", kSplit},
+    {"SumsOfItsOwnBlock", "fp_cluster_load(mine, rank)", "fp_cluster_load(mine, fp_cluster_rank())",
+     kWide, nullptr, kSplit},
+    {"LastBlockLeftOut", "rank < FP_SPLIT; ++rank", "rank + 1 < FP_SPLIT; ++rank", kWide, nullptr,
+     kSplit},
+    {"BlockBehindTheLast", "rank < FP_SPLIT; ++rank", "rank <= FP_SPLIT; ++rank", kWide,
+     "no block 4 in the cluster", kSplit},
+    {"SumsOutsideSharedMemory", "fp_cluster_load(mine, rank)",
+     "fp_cluster_load(mine + (1 << 20), rank)", kWide, "of block", kSplit},
+    {"RowsOfTheFirstBlock", "fp_cluster_rank() * FP_PART_M", "0", kWide, nullptr, kSplit},
+    {"NoBarrierBeforeRowsAreFinished", "  fp_cluster_arrive();\n  fp_barrier();",
+     "  fp_cluster_arrive();", kWide, nullptr, kSplit},
+    {"LeavesWhileOthersRead", "  fp_finish_rows(a, tile, row, part, staged);\n  fp_cluster_wait();",
+     "  fp_finish_rows(a, tile, row, part, staged);", kWide, "which has ended", kSplit},
+    {"ArrivesBeforeItHasRead", "  FP_ONE_BY_ONE\n  for (unsigned at = fp_thread(); at < FP_PART_M",
+     "  fp_cluster_arrive();\n  FP_ONE_BY_ONE\n  for (unsigned at = fp_thread(); at < FP_PART_M",
+     kWide, "second arrival", kSplit},
+    {"StagedChannelsOverTheTile", "float* const staged = shared + FP_BM * FP_PART_ROW;",
+     "float* const staged = shared;", kGathered, nullptr, kSplitInTwo},
     {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, pixel, tap)", "d + e < FP_DEPTH",
      kGathered, "", kSmall},
     {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++(FP_VOLUME ? tap.t : tap.c);", "",

@@ -30,10 +30,35 @@ TEST(TensorTiles, FewChannelsTakeNarrowTiles) {
   EXPECT_EQ(best(conv("bf16", "64x64x56x56", "24x64x3x3")).n, 32);
 }
 
-// One image of 7 x 7 is a few blocks, whatever the tile: their warps share the long depth.
+// One image of 7 x 7 is a few blocks, whatever the tile: their warps share the long depth, and
+// clusters where the device has them.
 TEST(TensorTiles, FewPixelsShareTheDepth) {
-  const TensorTile tile = best(conv("f16", "1x512x7x7", "512x512x3x3"));
-  EXPECT_GT(tile.warps_k, 1) << to_text(tile);
+  const std::string text = conv("f16", "1x512x7x7", "512x512x3x3");
+  EXPECT_GT(best(text, 80).warps_k, 1) << to_text(best(text, 80));
+  EXPECT_EQ(best(text, 90).split, 8) << to_text(best(text, 90));
+  EXPECT_EQ(best(text, 100).split, 8) << to_text(best(text, 100));
+}
+
+TEST(TensorTiles, OnlyIdleDevicesSplit) {
+  const auto splits = [](const std::string& text, int capability) {
+    int most = 1;
+    for (const TensorTile& tile : gpu::tensor_tiles(parse_problem(text), capability))
+      most = std::max(most, tile.split);
+    return most;
+  };
+  const std::string few = conv("f16", "1x512x7x7", "512x512x3x3");
+  EXPECT_EQ(splits(few, 90), 8);
+  EXPECT_EQ(splits(few, 89), 1);
+  EXPECT_EQ(splits(conv("f16", "256x256x14x14", "256x256x3x3"), 90), 1);
+  // A depth of 72: three steps or two.
+  EXPECT_EQ(splits(conv("f16", "1x8x7x7", "64x8x3x3"), 90), 2);
+}
+
+// 196 pixels of 256 channels: two blocks for a tile are enough, and eight would share too little.
+TEST(TensorTiles, AFewBlocksWhereAFewAreMissing) {
+  const TensorTile tile = best(conv("f16", "16x256x14x14", "256x256x3x3"));
+  EXPECT_GT(tile.split, 1) << to_text(tile);
+  EXPECT_LT(tile.split, 8) << to_text(tile);
 }
 
 TEST(TensorTiles, EveryDeviceHasSomeForEveryProblem) {

@@ -4,7 +4,8 @@
 // share its depth. Shared memory is a ring of FP_STAGES stages; a stage holds, of each row and
 // column, FP_CHUNKS chunks of 16 bytes along the depth. A chunk that lies together in memory is
 // copied there (cp.async); another is gathered value by value. In the end the tile passes through
-// shared memory, so that threads run along memory in the chain.
+// shared memory, so that threads run along memory in the chain. With FP_SPLIT blocks for a tile each
+// sums up a part of its depth; they are a cluster, in which each adds up and finishes some rows.
 
 // Values of a chunk.
 #define FP_EACH (FP_INPUT == FP_F32 ? 4 : 8)
@@ -146,21 +147,40 @@ FP_FN void fp_gather_step(const fp_args& a, const fp_tile& tile, unsigned depth,
 }
 FP_FN bool fp_is_wide(const fp_args& a) { return !FP_WIDE || a.wide; }
 
+// The block's part of the depth; the last blocks of a cluster may have less, or nothing.
+struct fp_depth {
+  unsigned first, steps;
+};
+#if FP_SPLIT > 1
+#define FP_SPLIT_STEPS ((FP_STEPS + FP_SPLIT - 1) / FP_SPLIT)
+FP_FN unsigned fp_block_tile() { return fp_cluster(); }
+FP_FN fp_depth fp_block_depth() {
+  const unsigned first = fp_cluster_rank() * FP_SPLIT_STEPS;
+  const unsigned left = first < FP_STEPS ? FP_STEPS - first : 0;
+  return {first, left < FP_SPLIT_STEPS ? left : FP_SPLIT_STEPS};
+}
+#else
+FP_FN unsigned fp_block_tile() { return fp_block(); }
+FP_FN fp_depth fp_block_depth() { return {0, FP_STEPS}; }
+#endif
+
 FP_FN void fp_load_step(const fp_args& a, const fp_tile& tile, const fp_pixel* pixels,
-                        unsigned step, unsigned stage, fp_gathered& gathered) {
-  if (step < FP_STEPS) {
+                        const fp_depth& depth, unsigned step, unsigned stage,
+                        fp_gathered& gathered) {
+  if (step < depth.steps) {
+    const unsigned first = (depth.first + step) * FP_STEP;
     if (fp_is_wide(a)) {
-      fp_load_rows<FP_COPY_INPUT>(a, pixels, step * FP_STEP, stage, gathered);
-      fp_load_columns<FP_COPY_WEIGHTS>(a, tile, step * FP_STEP, stage, gathered);
+      fp_load_rows<FP_COPY_INPUT>(a, pixels, first, stage, gathered);
+      fp_load_columns<FP_COPY_WEIGHTS>(a, tile, first, stage, gathered);
     } else {
-      fp_gather_step(a, tile, step * FP_STEP, stage);
+      fp_gather_step(a, tile, first, stage);
     }
   }
   fp_cp_commit();
 }
-FP_FN void fp_put_down(const fp_args& a, unsigned step, unsigned stage,
+FP_FN void fp_put_down(const fp_args& a, const fp_depth& depth, unsigned step, unsigned stage,
                        const fp_gathered& gathered) {
-  if (step >= FP_STEPS || !fp_is_wide(a)) return;
+  if (step >= depth.steps || !fp_is_wide(a)) return;
   if constexpr (!FP_COPY_INPUT) {
     FP_UNROLL
     for (int i = 0; i < FP_LOADS_A; ++i) {
@@ -248,29 +268,62 @@ FP_FN void fp_stage_sums(const fp_sums& sums, float* part) {
     }
   }
 }
+// The chain over FP_PART_M rows of the tile, from row `m` on.
+FP_FN void fp_finish_rows(const fp_args& a, const fp_tile& tile, unsigned m, const float* part,
+                          const float* staged) {
+  const fp_tile rows = {tile.pixel + m, tile.channel, tile.group};
+  if constexpr (FP_OUT_PIXELS) {
+    fp_finish_along_pixels(a, rows, part, staged);
+  } else if (FP_WIDE_OUTPUT && a.wide) {
+    fp_finish_along_channels<FP_WIDE_OUTPUT ? 8 : 1>(a, rows, part);
+  } else {
+    fp_finish_along_channels<1>(a, rows, part);
+  }
+}
+#if FP_SPLIT > 1
+// All of the block's sums go to shared memory. It reads its rows of all blocks and puts their sums,
+// in order of rank, over its own: those no other block reads.
+FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums, float* shared) {
+  float* const staged = shared + FP_BM * FP_PART_ROW;
+  fp_barrier();
+  if (FP_OUT_PIXELS) fp_stage_channels(a, tile, staged);
+  if (fp_warp_k() == 0) fp_stage_sums(sums, shared + fp_warp_m() * FP_WM * FP_PART_ROW);
+  fp_cluster_barrier();
+  const unsigned row = fp_cluster_rank() * FP_PART_M;
+  float* const part = shared + row * FP_PART_ROW;
+  FP_ONE_BY_ONE
+  for (unsigned at = fp_thread(); at < FP_PART_M * FP_BN; at += FP_THREADS) {
+    float* const mine = part + at / FP_BN * FP_PART_ROW + at % FP_BN;
+    float sum = 0.0f;
+    FP_UNROLL
+    for (unsigned rank = 0; rank < FP_SPLIT; ++rank) sum += fp_cluster_load(mine, rank);
+    *mine = sum;
+  }
+  fp_cluster_arrive();
+  fp_barrier();
+  fp_finish_rows(a, tile, row, part, staged);
+  fp_cluster_wait();
+}
+#else
 FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const fp_sums& sums, float* part) {
+  float* const staged = part + FP_PART_M * FP_PART_ROW;
   FP_ONE_BY_ONE
   for (unsigned m = 0; m < FP_WARPS_M; ++m) {
     fp_barrier();
-    if (FP_OUT_PIXELS && m == 0) fp_stage_channels(a, tile, part);
+    if (FP_OUT_PIXELS && m == 0) fp_stage_channels(a, tile, staged);
     if (fp_warp_k() == 0 && fp_warp_m() == m) fp_stage_sums(sums, part);
     fp_barrier();
-    const fp_tile rows = {tile.pixel + m * FP_WM, tile.channel, tile.group};
-    if constexpr (FP_OUT_PIXELS) {
-      fp_finish_along_pixels(a, rows, part);
-    } else if (FP_WIDE_OUTPUT && a.wide) {
-      fp_finish_along_channels<FP_WIDE_OUTPUT ? 8 : 1>(a, rows, part);
-    } else {
-      fp_finish_along_channels<1>(a, rows, part);
-    }
+    fp_finish_rows(a, tile, m * FP_PART_M, part, staged);
   }
 }
+#endif
 
 // Before sm_80 there is shared memory for one.
 FP_KERNEL_BLOCKS(fp_conv_tensor, FP_THREADS, (FP_HAS_ASYNC ? FP_BLOCKS : 1)) {
   FP_SHARED(shared);
   const unsigned ring = fp_shared_at(shared);
-  const fp_tile tile = fp_tile_of(fp_block());
+  const fp_tile tile = fp_tile_of(fp_block_tile());
+  const fp_depth depth = fp_block_depth();
   fp_pixel pixels[FP_LOADS_A];
   FP_UNROLL
   for (int i = 0; i < FP_LOADS_A; ++i)
@@ -283,17 +336,17 @@ FP_KERNEL_BLOCKS(fp_conv_tensor, FP_THREADS, (FP_HAS_ASYNC ? FP_BLOCKS : 1)) {
   fp_gathered gathered;
   FP_ONE_BY_ONE
   for (unsigned step = 0; step + 1 < FP_STAGES; ++step) {
-    fp_load_step(a, tile, pixels, step, ring + step * FP_STAGE, gathered);
-    fp_put_down(a, step, ring + step * FP_STAGE, gathered);
+    fp_load_step(a, tile, pixels, depth, step, ring + step * FP_STAGE, gathered);
+    fp_put_down(a, depth, step, ring + step * FP_STAGE, gathered);
   }
   FP_ONE_BY_ONE
-  for (unsigned step = 0; step < FP_STEPS; ++step) {
+  for (unsigned step = 0; step < depth.steps; ++step) {
     const unsigned next = step + FP_STAGES - 1, free = ring + next % FP_STAGES * FP_STAGE;
     fp_cp_wait<FP_STAGES - 2>();
     fp_barrier();
-    fp_load_step(a, tile, pixels, next, free, gathered);
+    fp_load_step(a, tile, pixels, depth, next, free, gathered);
     fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
-    fp_put_down(a, next, free, gathered);
+    fp_put_down(a, depth, next, free, gathered);
   }
   if constexpr (FP_WARPS_K > 1) fp_add_depths(sums, shared);
   fp_finish(a, tile, sums, shared);

@@ -44,21 +44,22 @@ FP_FN void fp_finish_pixel(const fp_args& a, unsigned pixel, long long channel, 
   if constexpr (V == 1) fp_store<FP_OUTPUT>(a.output, out, result[0]);
 }
 
-// The tile's channels' values behind the part of the tile that is being finished, for threads that
-// keep their pixel and go through all channels.
-FP_FN void fp_stage_channels(const fp_args& a, const fp_tile& tile, float* part) {
+// The tile's channels' values in shared memory, for threads that keep their pixel and go through all
+// channels.
+FP_FN void fp_stage_channels(const fp_args& a, const fp_tile& tile, float* staged) {
   for (unsigned n = fp_thread(); n < FP_BN && tile.channel + n < FP_K; n += FP_THREADS) {
     float values[FP_CHANNELS + 1];
     fp_channels(a, (long long)tile.group * FP_K + tile.channel + n, values);
     FP_UNROLL
     for (int c = 0; c < FP_CHANNELS; ++c)
-      part[FP_PART_M * FP_PART_ROW + n * FP_CHANNELS + c] = values[c];
+      staged[n * FP_CHANNELS + c] = values[c];
   }
 }
 
 // The chain over a part. A thread keeps its pixel, or its channels, whichever are not
 // neighbours in memory.
-FP_FN void fp_finish_along_pixels(const fp_args& a, const fp_tile& tile, const float* part) {
+FP_FN void fp_finish_along_pixels(const fp_args& a, const fp_tile& tile, const float* part,
+                                  const float* staged) {
   const unsigned m = fp_thread() % FP_PART_M;
   if (tile.pixel + m >= a.pixels) return;
   FP_ONE_BY_ONE
@@ -68,7 +69,7 @@ FP_FN void fp_finish_along_pixels(const fp_args& a, const fp_tile& tile, const f
     float channels[1][FP_CHANNELS + 1];
     FP_UNROLL
     for (int c = 0; c < FP_CHANNELS; ++c)
-      channels[0][c] = part[FP_PART_M * FP_PART_ROW + n * FP_CHANNELS + c];
+      channels[0][c] = staged[n * FP_CHANNELS + c];
     fp_finish_pixel<1>(a, tile.pixel + m, channel, part + m * FP_PART_ROW + n, channels);
   }
 }

@@ -45,10 +45,9 @@ FP_FN void fp_walk_members(const fp_args& a, const fp_share& share, unsigned ind
 }
 
 template <int L>
-FP_FN fp_share fp_share_of(const fp_args& a) {
-  const unsigned chunk = fp_divide(fp_block(), a.slabs);
+FP_FN fp_share fp_share_of(const fp_args& a, unsigned slab, unsigned chunk) {
   fp_share share;
-  share.unit = (fp_block() - chunk * a.slabs.divisor) * L + fp_thread() % L;
+  share.unit = slab * L + fp_thread() % L;
   share.inside = share.unit < a.groups;
   if (!share.inside) share.unit = a.groups - 1;
   share.first = chunk * a.chunk;

@@ -4,7 +4,8 @@
 // FP_THREADS threads, L of them along groups. Where groups are neighbours in memory (FP_ALONG) a
 // thread holds V of them, else V members of one.
 //   fp_norm    everything in one launch, the second pass from the last element to the first, which
-//              the caches still hold
+//              the caches still hold. With FP_CLUSTERS the blocks of a cluster share the members of
+//              their slab, and their sums through their shared memory.
 //   fp_norm_part, fp_norm_join, fp_norm_apply    the same with a slab cut into chunks of members.
 //              The output holds the parts' sums until the last of the three overwrites it.
 // No sum depends on the order in which blocks or threads run.
@@ -177,18 +178,21 @@ FP_FN void fp_average(const fp_args& a, int result, long long at, float value) {
   fp_put<float>(a.results[result], at, fmaf(a.factor, value, (1.0f - a.factor) * before));
 }
 
-// What the second pass reads of a group, and what the caller gets.
+// What the second pass reads of a group, and what the caller gets, from one of those that know it.
 struct fp_pair {
   float first, second;
 };
-FP_FN fp_pair fp_results(const fp_args& a, long long at, float sum, float product) {
+FP_FN fp_pair fp_results(const fp_args& a, long long at, float sum, float product, bool gives) {
   if (FP_BACKWARD) {
-    fp_give(a, FP_BIAS_GRADIENT, at, sum);
-    fp_give(a, FP_SCALE_GRADIENT, at, product);
+    if (gives) {
+      fp_give(a, FP_BIAS_GRADIENT, at, sum);
+      fp_give(a, FP_SCALE_GRADIENT, at, product);
+    }
     return {sum / a.count, product / a.count};
   }
   const float mean = sum, variance = product / a.count;
   const float inverse = 1.0f / sqrtf(variance + a.epsilon);
+  if (!gives) return {mean, inverse};
   fp_give(a, FP_MEAN, at, mean);
   fp_give(a, FP_INVERSE, at, inverse);
   fp_give(a, FP_VARIANCE, at, variance);
@@ -199,14 +203,14 @@ FP_FN fp_pair fp_results(const fp_args& a, long long at, float sum, float produc
 // The block's results, known to all its threads.
 template <int V, int L>
 FP_FN void fp_share_results(const fp_args& a, const fp_share& share, const fp_context<V>& context,
-                            const fp_total<V>& total, float* shared, fp_pair* pairs) {
+                            const fp_total<V>& total, bool gives, float* shared, fp_pair* pairs) {
   constexpr int groups = FP_GROUPS_OF(V);
   float* mine = shared + fp_thread() % L * (2 * groups);
   if (fp_thread() < L && share.inside) {
     FP_UNROLL
     for (int g = 0; g < groups; ++g) {
       const fp_pair pair = fp_results(a, share.statistics + g * a.statistics_step,
-                                      fp_first<V>(context, g) + total.a[g], total.b[g]);
+                                      fp_first<V>(context, g) + total.a[g], total.b[g], gives);
       mine[2 * g] = pair.first, mine[2 * g + 1] = pair.second;
     }
   }
@@ -253,17 +257,69 @@ FP_FN void fp_finish_share(const fp_args& a, const fp_share& share, const fp_pai
   }
 }
 
+#if FP_CLUSTERS
+FP_FN unsigned fp_slab() { return fp_cluster(); }
+FP_FN unsigned fp_slab_part() { return fp_cluster_rank(); }
+
+// The totals of all blocks of the cluster, in order of rank, so that each finds the same. They lie
+// where the rows' lay, which were read before the barrier.
+template <int V, int L>
+FP_FN void fp_join_cluster(fp_total<V>& total, float* shared) {
+  constexpr int groups = FP_GROUPS_OF(V), each = 2 * groups + 1;
+  float* mine = shared + fp_thread() % L * each;
+  if (fp_thread() < L) {
+    mine[2 * groups] = total.n;
+    FP_UNROLL
+    for (int g = 0; g < groups; ++g) mine[2 * g] = total.a[g], mine[2 * g + 1] = total.b[g];
+  }
+  fp_cluster_barrier();
+  if (fp_thread() >= L) return;
+  total.n = 0.0f;
+  FP_UNROLL
+  for (int g = 0; g < groups; ++g) total.a[g] = total.b[g] = 0.0f;
+  FP_ONE_BY_ONE
+  for (unsigned rank = 0; rank < fp_cluster_blocks(); ++rank) {
+    fp_total<V> more;
+    more.n = fp_cluster_load(mine + 2 * groups, rank);
+    FP_UNROLL
+    for (int g = 0; g < groups; ++g) {
+      more.a[g] = fp_cluster_load(mine + 2 * g, rank);
+      more.b[g] = fp_cluster_load(mine + 2 * g + 1, rank);
+    }
+    fp_add_total<V>(more, total);
+  }
+}
+#else
+FP_FN unsigned fp_slab() { return fp_block(); }
+FP_FN unsigned fp_slab_part() { return 0; }
+#endif
+
 template <int V, int L>
 FP_FN void fp_whole(const fp_args& a, float* shared) {
-  const fp_share share = fp_share_of<L>(a);
+  const fp_share share = fp_share_of<L>(a, fp_slab(), fp_slab_part());
   fp_context<V> context;
   fp_prepare<V>(a, share, context);
   fp_total<V> total;
   fp_sum_share<V, L>(a, share, context, total);
   fp_join_rows<V, L>(total, shared);
+#if FP_CLUSTERS
+  fp_join_cluster<V, L>(total, shared);
+  fp_cluster_arrive();
+  shared += L * (2 * FP_GROUPS_OF(V) + 1);  // the others may still read the totals
+#endif
   fp_pair pairs[FP_GROUPS_OF(V)];
-  fp_share_results<V, L>(a, share, context, total, shared, pairs);
+  fp_share_results<V, L>(a, share, context, total, fp_slab_part() == 0, shared, pairs);
   fp_finish_share<V, L>(a, share, pairs);
+#if FP_CLUSTERS
+  fp_cluster_wait();
+#endif
+}
+
+// Where a slab's chunks are blocks far apart.
+template <int L>
+FP_FN fp_share fp_chunk_of(const fp_args& a) {
+  const unsigned chunk = fp_divide(fp_block(), a.slabs);
+  return fp_share_of<L>(a, fp_block() - chunk * a.slabs.divisor, chunk);
 }
 
 // A part's sums of a group: three numbers, of all groups for each chunk.
@@ -272,7 +328,7 @@ FP_FN long long fp_part_at(const fp_args& a, unsigned chunk, unsigned group) {
 }
 template <int V, int L>
 FP_FN void fp_part(const fp_args& a, float* shared) {
-  const fp_share share = fp_share_of<L>(a);
+  const fp_share share = fp_chunk_of<L>(a);
   fp_context<V> context;
   fp_prepare<V>(a, share, context);
   fp_total<V> total;
@@ -291,7 +347,7 @@ FP_FN void fp_part(const fp_args& a, float* shared) {
 
 template <int V, int L>
 FP_FN void fp_apply(const fp_args& a) {
-  const fp_share share = fp_share_of<L>(a);
+  const fp_share share = fp_chunk_of<L>(a);
   const float unit = FP_BACKWARD ? a.count : 1.0f;
   fp_pair pairs[FP_GROUPS_OF(V)];
   FP_UNROLL
@@ -328,7 +384,7 @@ FP_KERNEL(fp_norm_join, FP_JOIN_THREADS) {
                               {fp_get<float>(a.output, at + 2)}};
     fp_add_total<1>(more, total);
   }
-  fp_results(a, share.statistics, fp_first<1>(context, 0) + total.a[0], total.b[0]);
+  fp_results(a, share.statistics, fp_first<1>(context, 0) + total.a[0], total.b[0], true);
 }
 
 #if FP_WIDE > 1

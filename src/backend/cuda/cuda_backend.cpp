@@ -7,6 +7,7 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/compiler_note.hpp"
 #include "backend/cuda/device.hpp"
+#include "backend/cuda/launch.hpp"
 #include "backend/cuda/nvrtc.hpp"
 #include "backend/cuda/tensor_maps.hpp"
 #include "base/log.hpp"
@@ -66,6 +67,7 @@ class CudaExecutable final : public Executable {
  public:
   CudaExecutable(const Device& device, const Kernel& kernel, const Binary& image)
       : device_(device), module_(device, image), program_(kernel.gpu->bind()) {
+    require_clusters(program_->most_cluster());
     for (const std::string& entry : kernel.gpu->entries())
       functions_.push_back(module_.function(entry, program_->most_shared_bytes()));
   }
@@ -79,25 +81,18 @@ class CudaExecutable final : public Executable {
                         scratch);
     const CurrentContext current(device_);
     const Stream stream = checked_stream(device_, launch.stream);
-    for (const gpu::Call& call : calls) enqueue(call, stream);
+    for (const gpu::Call& call : calls) {
+      encode_tensor_maps(call);
+      const auto most = static_cast<unsigned>(device_.multiprocessors());
+      const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
+      enqueue(functions_[call.entry], call, grid, stream);
+    }
   }
   std::size_t prepared_bytes() const override { return 0; }
   std::string weight_format() const override { return "raw"; }
   void prepare(const void*, void*, const Parallel&) const override {}
 
  private:
-  void enqueue(const gpu::Call& call, Stream stream) const {
-    encode_tensor_maps(call);
-    std::size_t bytes = call.arguments.size();
-    void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize,
-                     &bytes, kExtraEnd};
-    const auto most = static_cast<unsigned>(device_.multiprocessors());
-    const unsigned grid = call.blocks_stay ? std::min(call.grid, most) : call.grid;
-    driver().check(driver().launch(functions_[call.entry], grid, 1, 1, call.block, 1, 1,
-                                   call.shared_bytes, stream, nullptr, extra),
-                   "cuLaunchKernel");
-  }
-
   const Device& device_;
   LoadedModule module_;
   std::vector<FunctionHandle> functions_;

@@ -28,6 +28,19 @@ inline void* const kExtraEnd = nullptr;
 inline void* const kExtraPointer = reinterpret_cast<void*>(1);
 inline void* const kExtraSize = reinterpret_cast<void*>(2);
 
+inline constexpr int kClusterDimension = 4;  // CUlaunchAttributeID
+struct LaunchAttribute {                     // CUlaunchAttribute, whose value is a union
+  int id;
+  alignas(8) unsigned value[16];
+};
+struct LaunchConfig {  // CUlaunchConfig
+  unsigned grid[3], block[3], shared_bytes;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+
 /// The functions of libcuda.so.1, and how many devices cuInit found.
 struct Driver {
 #define FUSEPLAN_CUDA(name, base, symbol, version, parameters) Result(*name) parameters = nullptr;
