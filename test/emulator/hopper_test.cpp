@@ -3,6 +3,7 @@
 // every tile, and what its solver refuses.
 #include <fmt/format.h>
 
+#include "driver_calls.hpp"
 #include "emulated.hpp"
 #include "expr/passes.hpp"
 #include "solve/solver.hpp"
@@ -86,16 +87,16 @@ TEST(Hopper, EncodesMapsWhileCaptured) {
   EmulatedCase c(driver::parse_problem("f16:1x64x9x9:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)"));
   c.compile(handle.get());
   emulator::reset();
-  emulator::set_capturing(true);
-  const fuseplanStatus_t status =
-      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
-                          c.output().data(), c.args());
+  void* const stream = emulator::new_stream(false);
+  driver::check(fuseplanSetStream(handle.get(), stream));
+  const CapturedGraph graph(stream, [&] { c.launch(handle.get()); });
+  EXPECT_EQ(graph.result(), 0);
   const emulator::Counters counters = emulator::counters();
-  emulator::reset();
-  EXPECT_EQ(status, fuseplanStatusSuccess) << fuseplanGetLastErrorMessage();
   EXPECT_EQ(counters.capture_violations, 0);
   ASSERT_EQ(counters.launches.size(), 1u);
   EXPECT_EQ(counters.launches[0].kernel, "fp_conv_hopper");
+  graph.launch(stream);
+  driver::check(fuseplanSynchronize(handle.get()));
   EXPECT_TRUE(c.compare().ok());
 }
 

@@ -17,9 +17,8 @@ void expect_noticed(const Mutant& mutant) {
   const Handle handle = emulated_handle((std::string("--cache=off ") + mutant.options).c_str());
   EmulatedCase c(driver::parse_problem(mutant.problem));
   c.compile(handle.get());
-  const fuseplanStatus_t status =
-      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
-                          c.output().data(), c.args());
+  c.launch(handle.get());
+  const fuseplanStatus_t status = fuseplanSynchronize(handle.get());
   emulator::reset();
   const std::string said = status == fuseplanStatusSuccess ? "" : fuseplanGetLastErrorMessage();
   const bool wrong = !c.compare().ok();

@@ -50,6 +50,7 @@ std::size_t launches_of(const Handle& handle, Case& c, void* output) {
   emulator::reset();
   driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
                                     c.output_desc(), output, c.args()));
+  driver::check(fuseplanSynchronize(handle.get()));
   return emulator::counters().launches.size();
 }
 
