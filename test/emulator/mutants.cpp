@@ -4,12 +4,18 @@
 #include "emulated.hpp"
 
 namespace fuseplan::test {
+namespace {
 
-std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
-  return stream << mutant.name;
+/// What is wrong with how the mistake was noticed.
+std::string complaint(const Mutant& mutant, const std::string& said, bool wrong) {
+  if (said.empty() && !wrong) return "survived";
+  if (mutant.word == nullptr)
+    return said.empty() ? "" : "expected a wrong result and not the words: " + said;
+  if (said.find(mutant.word) != said.npos) return "";
+  return std::string("expected the words \"") + mutant.word + "\" and not \"" + said + '"';
 }
 
-void expect_noticed(const Mutant& mutant) {
+std::string try_out(const Mutant& mutant) {
   emulator::reset();
   emulator::set_seed(test_seed());
   emulator::mutate(mutant.from, mutant.to);
@@ -19,15 +25,21 @@ void expect_noticed(const Mutant& mutant) {
   c.compile(handle.get());
   c.launch(handle.get());
   const fuseplanStatus_t status = fuseplanSynchronize(handle.get());
-  emulator::reset();
   const std::string said = status == fuseplanStatusSuccess ? "" : fuseplanGetLastErrorMessage();
-  const bool wrong = !c.compare().ok();
-  EXPECT_TRUE(wrong || !said.empty()) << "survived";
-  if (mutant.word == nullptr) {
-    EXPECT_EQ(said, "") << "expected a wrong result";
-  } else {
-    EXPECT_NE(said.find(mutant.word), std::string::npos) << said;
-  }
+  emulator::reset();
+  return complaint(mutant, said, !c.compare().ok());
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
+  return stream << mutant.name;
+}
+
+void expect_noticed(const Mutant& mutant, const ChildLimits& limits) {
+  const ChildResult result = run_in_child([&] { return try_out(mutant); }, limits);
+  EXPECT_EQ(result.problem, "") << mutant.name << "'s process";
+  EXPECT_EQ(result.said, "") << mutant.name << ", seed " << test_seed();
 }
 
 }  // namespace fuseplan::test
