@@ -162,10 +162,11 @@ TEST(DeviceBackend, ProfilingWaitsForTheQueue) {
   driver::check(fuseplanEnableProfiling(handle.get(), true));
   EmulatedCase c(driver::parse_problem(kPointwise));
   c.compile(handle.get());
-  c.execute(handle.get());
+  c.launch(handle.get());
   float ms = 0;
   driver::check(fuseplanGetKernelTime(handle.get(), &ms));
   EXPECT_GT(ms, 0);
+  EXPECT_EQ(emulator::pending(nullptr), 0u) << "timed before it was done";
 }
 
 // What a fresh process says; its environment decides which libraries it finds.

@@ -17,6 +17,9 @@ const char* const kWide =
 // Nothing is.
 const char* const kGathered =
     "f16:2x11x7x9:nchw;conv(f16:37x11x3x2,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x37x1x1)";
+// The same with the channels innermost.
+const char* const kFewChannels =
+    "f16:2x3x9x7:nhwc;conv(f16:24x3x3x2:nhwc,pad=1x1,stride=1x2,dilation=2x1)";
 const char* const kGroups = "f16:1x48x6x6:nhwc;conv(f16:32x24x3x3:nhwc,pad=1x1,groups=2)";
 // The source copies, but the rows' distance does not let it.
 const char* const kCrooked =
@@ -42,8 +45,10 @@ const Mutant kMutants[] = {
      "fp_multiply(ring + (step + 1) % FP_STAGES", kWide, nullptr, kSmall},
     {"OverwritesWhatIsRead", "ring + next % FP_STAGES", "ring + step % FP_STAGES", kWide, nullptr,
      kSmall},
-    {"StepTooFew", "step < FP_STEPS; ++step", "step + 1 < FP_STEPS; ++step", kWide, nullptr,
+    {"StepTooFew", "next < FP_STEPS + FP_AHEAD", "next + 1 < FP_STEPS + FP_AHEAD", kWide, nullptr,
      kSmall},
+    {"MultipliesBeforeItHasLoaded", "|| next >= FP_AHEAD", "|| true", kGathered, nullptr, kSmall},
+    {"LoadsTooLate", "|| next >= FP_AHEAD", "|| next > FP_AHEAD", kGathered, nullptr, kSmall},
     {"RowsReadUnswizzled", "fp_slot_at(row + i * 16, chunk + lane / 16)",
      "((row + i * 16) * FP_CHUNKS + chunk + lane / 16) * 16", kWide, nullptr, kSmall},
     {"ColumnsHalvesSwapped", "chunk + lane / 8 % 2", "chunk + lane / 16", kWide, nullptr, kSmall},
@@ -75,9 +80,21 @@ const Mutant kMutants[] = {
     {"NoBarrierBeforeSumsMeet", "  fp_barrier();\n  if (fp_warp_k() > 0) return;",
      "  if (fp_warp_k() > 0) return;", kWide, nullptr, kShared},
     {"SumsOverwriteTheRing", "fp_lane();\n  fp_barrier();", "fp_lane();", kWide, nullptr, kShared},
-    {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, pixel, tap)", "d + e < FP_DEPTH",
+    {"NoGatheredBound", "d + e < FP_DEPTH && inside", "d + e < FP_DEPTH", kGathered, "", kSmall},
+    {"RowsDoNotCarry", "    if (tap.s == FP_S) next_row();\n    if (tap.r == FP_R)",
+     "    if (tap.r == FP_R)", kGathered, "", kSmall},
+    {"ChannelsDoNotCarry", "if (tap.r == FP_R)\n      tap.r = 0, place.h", "if (false) place.h",
      kGathered, "", kSmall},
-    {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++tap.c;", "", kGathered, "", kSmall},
+    {"RowsBeginWhereTheyEnded", "row - FP_S * column", "row", kGathered, "", kSmall},
+    {"RowsEndWhereTheyBegan", "place.w -= FP_S * FP_DILATION_W, ", "", kGathered, "", kSmall},
+    {"ChannelsBeginWhereTheyEnded", "a.input_stride[1] - FP_R * row", "a.input_stride[1]",
+     kGathered, "", kSmall},
+    {"NoFirstTap", "pixel.at + fp_tap_offset(a, tap), pixel.h", "pixel.at, pixel.h", kGathered, "",
+     kSmall},
+    {"ChannelsInnermostDoNotReturn", "place.at -= FP_C * a.input_stride[1];", "", kFewChannels, "",
+     kSmall},
+    {"ChannelsInnermostDoNotCarry", "if (!FP_WHOLE && tap.s == FP_S) next_row();", "", kFewChannels,
+     "", kSmall},
     {"NoGatheredChannelTail", "const bool there = k < FP_K && d + e < FP_DEPTH;",
      "const bool there = d + e < FP_DEPTH;", kGathered, kOutside, kSmall},
     {"NoStoreTailAlongPixels", "  if (tile.pixel + m >= a.pixels) return;\n  FP_ONE_BY_ONE",

@@ -14,6 +14,7 @@
 #define FP_LOADS_B ((FP_BN * FP_CHUNKS + FP_THREADS - 1) / FP_THREADS)
 #define FP_COLUMNS_AT (FP_BM * FP_CHUNKS * 16)
 #define FP_STAGE (FP_COLUMNS_AT + FP_BN * FP_CHUNKS * 16)
+#define FP_AHEAD (FP_STAGES - 1)
 // Rows and columns of a warp.
 #define FP_WM (FP_BM / FP_WARPS_M)
 #define FP_WN (FP_BN / FP_WARPS_N)
@@ -71,13 +72,43 @@ FP_FN fp_vec fp_pack(const unsigned* bits) {
     words.w[w] = FP_EACH == 4 ? bits[w] : bits[2 * w % FP_EACH] | bits[(2 * w + 1) % FP_EACH] << 16;
   return words;
 }
+// A tap's place in the input, and the next one's: steps add what they cross, so that no value of a
+// chunk costs products.
+FP_FN fp_pixel fp_tap_place(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
+  return {pixel.at + fp_tap_offset(a, tap), pixel.h + tap.r * FP_DILATION_H,
+          pixel.w + tap.s * FP_DILATION_W};
+}
+FP_FN void fp_next_place(const fp_args& a, fp_pixel& place, fp_tap& tap) {
+  const long long row = FP_DILATION_H * a.input_stride[2],
+                  column = FP_DILATION_W * a.input_stride[3];
+  const auto next_column = [&] { ++tap.s, place.w += FP_DILATION_W, place.at += column; };
+  const auto next_row = [&] {
+    tap.s = 0, ++tap.r;
+    place.w -= FP_S * FP_DILATION_W, place.h += FP_DILATION_H, place.at += row - FP_S * column;
+  };
+  if (FP_TAPS_INNER) {
+    next_column();
+    if (tap.s == FP_S) next_row();
+    if (tap.r == FP_R)
+      tap.r = 0, place.h -= FP_R * FP_DILATION_H, place.at += a.input_stride[1] - FP_R * row;
+  } else {
+    ++tap.c, place.at += a.input_stride[1];
+    if (!FP_WHOLE && tap.c == FP_C) {
+      tap.c = 0, place.at -= FP_C * a.input_stride[1];
+      next_column();
+    }
+    if (!FP_WHOLE && tap.s == FP_S) next_row();
+  }
+}
 FP_FN fp_vec fp_gather_input(const fp_args& a, const fp_pixel& pixel, unsigned d) {
   unsigned bits[FP_EACH];
   fp_tap tap = fp_tap_of(d);
+  fp_pixel place = fp_tap_place(a, pixel, tap);
   FP_UNROLL
-  for (int e = 0; e < FP_EACH; ++e, fp_next_tap(tap)) {
-    const bool there = d + e < FP_DEPTH && fp_is_inside(a, pixel, tap);
-    bits[e] = there ? fp_bits<FP_INPUT>(a.input, pixel.at + fp_tap_offset(a, tap)) : 0u;
+  for (int e = 0; e < FP_EACH; ++e, fp_next_place(a, place, tap)) {
+    const bool inside = (unsigned)place.h < a.input_h && (unsigned)place.w < a.input_w;
+    const bool there = d + e < FP_DEPTH && inside;
+    bits[e] = there ? fp_bits<FP_INPUT>(a.input, place.at) : 0u;
   }
   return fp_pack(bits);
 }
@@ -301,18 +332,22 @@ FP_KERNEL_BLOCKS(fp_conv_tensor, FP_THREADS, (FP_HAS_ASYNC ? FP_BLOCKS : 1)) {
   for (int i = 0; i < FP_WM * FP_WN / 32; ++i)
     sums[i / 4 / (FP_WN / 8)][i / 4 % (FP_WN / 8)][i % 4] = 0.0f;
   fp_gathered gathered;
+  // Loads are FP_AHEAD steps ahead. Gathering is much code: then it stands in one loop, whose first
+  // turns only load. Copying is little, and a loop of its own takes fewer registers.
+  constexpr unsigned first = FP_COPY_INPUT ? FP_AHEAD : 0;
   FP_ONE_BY_ONE
-  for (unsigned step = 0; step + 1 < FP_STAGES; ++step) {
+  for (unsigned step = 0; step < first; ++step) {
     fp_load_step(a, tile, pixels, step, ring + step * FP_STAGE, gathered);
     fp_put_down(a, step, ring + step * FP_STAGE, gathered);
   }
   FP_ONE_BY_ONE
-  for (unsigned step = 0; step < FP_STEPS; ++step) {
-    const unsigned next = step + FP_STAGES - 1, free = ring + next % FP_STAGES * FP_STAGE;
+  for (unsigned next = first; next < FP_STEPS + FP_AHEAD; ++next) {
+    const unsigned step = next - FP_AHEAD, free = ring + next % FP_STAGES * FP_STAGE;
     fp_cp_wait<FP_STAGES - 2>();
     fp_barrier();
     fp_load_step(a, tile, pixels, next, free, gathered);
-    fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
+    if (first == FP_AHEAD || next >= FP_AHEAD)
+      fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
     fp_put_down(a, next, free, gathered);
   }
   if constexpr (FP_WARPS_K > 1) fp_add_depths(sums, shared);
