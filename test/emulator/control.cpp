@@ -9,11 +9,12 @@
 namespace fuseplan::emulator {
 namespace {
 
-/// nullptr where FUSEPLAN_LIB_CUDA names no emulator: on a GPU.
+/// nullptr on a GPU, or on what is to be taken for one.
 const Control* control() {
   static const Control* const found = []() -> const Control* {
     const char* path = std::getenv("FUSEPLAN_LIB_CUDA");
-    void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (path == nullptr || std::getenv("FUSEPLAN_TEST_DEVICE") != nullptr) return nullptr;
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return nullptr;
     const auto get =
         reinterpret_cast<const Control* (*)()>(dlsym(library, "fuseplan_emulator_control"));

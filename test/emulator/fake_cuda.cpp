@@ -34,6 +34,8 @@ struct FakeContext {
 FakeContext primary{0}, other{0};
 
 struct FakeModule {
+  FakeModule(void* opened, int descriptor) : library(opened), file(descriptor) {}
+
   void* library;
   int file;  ///< open as long as the library is: dlopen() takes equal paths for the same library
   bool loaded = true;
@@ -190,8 +192,10 @@ FUSEPLAN_EMULATOR_API Result cuModuleLoadData(Module* module, const void* image)
     return close(file), kInvalidImage;
   void* library = dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return close(file), kInvalidImage;
-  *module = reinterpret_cast<Module>(new FakeModule{library, file});
+  static auto& modules = *new std::vector<std::unique_ptr<FakeModule>>;
   const std::lock_guard lock(state().mutex);
+  modules.push_back(std::make_unique<FakeModule>(library, file));
+  *module = reinterpret_cast<Module>(modules.back().get());
   ++state().counters.modules;
   return cuda::kSuccess;
 }

@@ -55,7 +55,7 @@ std::size_t launches_of(const Handle& handle, Case& c, void* output) {
 }
 
 // Parts lie in the output: not where it is the input too, or where its old values count.
-TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
+TEST(EmulatedNorm, ChunksOnlyWhereTheOutputHoldsThem) {
   const Handle handle = handle_for("chunks");
   const ProblemSpec problem = driver::parse_problem(kForms[1]);
   EmulatedCase c(problem);
@@ -75,7 +75,7 @@ TEST(DeviceNorm, ChunksOnlyWhereTheOutputHoldsThem) {
 }
 
 // A large device is idle without chunks here, and busy there.
-TEST(DeviceNorm, TheModelsChoice) {
+TEST(EmulatedNorm, TheModelsChoice) {
   const Handle handle = emulated_handle();
   const std::pair<const char*, std::size_t> kChoices[] = {
       {"f32:2x1x512x512:nchw;norm_training(spatial,f32:1x1x1x1)", 3},
@@ -127,6 +127,7 @@ TEST(DeviceNorm, TheSameBitsInAnyOrderOfThreads) {
         c.compile(handle.get());
         emulator::set_seed(test_seed() + seed);
         c.execute(handle.get());
+        c.fetch();
         written[seed].push_back(c.output());
         for (std::size_t i = 0; i < c.result_count(); ++i) written[seed].push_back(c.result(i));
       }
