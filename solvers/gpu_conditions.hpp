@@ -16,13 +16,6 @@ inline void need_count(Verdict& verdict, std::string_view what, double count) {
                fmt::format("at most {:.0f}", kMost), "cut the batch");
 }
 
-/// Kernels of fp_conv.h have two spatial axes.
-inline void need_planar(const Question& question, Verdict& verdict) {
-  const int spatial = static_cast<int>(question.problem.input().spatial());
-  verdict.need(spatial <= 2, RejectCode::Convolution, "spatial dimensions", std::to_string(spatial),
-               "at most 2", "convolutions over a volume run on the CPU");
-}
-
 /// 90 for "sm_90" and "sm_90a"; 0 for anything else.
 inline int capability_of(const Traits& traits) {
   constexpr std::string_view kPrefix = "sm_";

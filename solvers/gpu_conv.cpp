@@ -12,15 +12,13 @@ class GpuConv final : public Solver {
  public:
   std::string_view id() const override { return "gpu_conv"; }
   std::string_view sentence() const override {
-    return "convolution as an implicit matrix product with f32 sums, any strides and groups";
+    return "convolution as an implicit matrix product with f32 sums, up to three spatial axes";
   }
   std::string_view backend() const override { return "cuda"; }
   int algorithm() const override { return 5; }  // miopenConvolutionFwdAlgoImplicitGEMM
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);
-    if (!verdict.accepted()) return;
-    need_planar(question, verdict);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
     const Tensor& output = problem.output();
@@ -49,6 +47,9 @@ class GpuConv final : public Solver {
         "add(bf16:3x70x5x7);activation(silu)",
         "f32:1x3x30x31:nchw;conv(f32:130x3x5x5,pad=2x2,stride=2x2);scale_shift(f32:1x130x1x1)",
         "f32:2x24x10:nchw;conv(f32:8x12x3,pad=1,groups=2);bias(f32:1x8x1)",
+        "f32:1x5x4x9x7:nchw;conv(f32:19x5x3x2x3,pad=1x0x2,stride=1x2x1,dilation=2x1x1);add(f32:"
+        "1x19x2x4x9);activation(relu)",
+        "bf16:2x10x5x4x6:ndhwc;conv(bf16:12x10x2x3x1:ndhwc,pad=1x1x0);activation(tanh)",
     };
   }
 };

@@ -27,7 +27,6 @@ class GpuTensor final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
-    need_planar(question, verdict);
     need_types(question, verdict);
     need_size(question, verdict);
     if (!verdict.accepted()) return;
@@ -57,6 +56,8 @@ class GpuTensor final : public Solver {
         "3x70x5x7);activation(gelu_erf)",
         "bf16:1x48x7x7:nhwc;conv(bf16:48x16x3x3:nhwc,pad=1x1,groups=3);bias(f32:1x48x1x1)",
         "f16:2x24x10:nchw;conv(f16:16x12x3,pad=1,groups=2);bias(f32:1x16x1)",
+        "f16:1x16x5x6x7:ndhwc;conv(f16:24x16x3x3x3:ndhwc,pad=1x1x1,stride=2x1x1);activation(relu)",
+        "bf16:2x5x4x9x6:nchw;conv(bf16:18x5x3x2x3,pad=2x0x1,dilation=2x1x1);bias(f32:1x18x1x1x1)",
     };
   }
 

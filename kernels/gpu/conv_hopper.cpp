@@ -13,11 +13,9 @@ namespace fuseplan::gpu {
 namespace {
 
 using cpu::ConvGeometry;
-using cpu::View;
 
 constexpr unsigned kThreads = 384, kPlainThreads = 256;
 // The order N, C, H, W of a view whose depth is 1.
-constexpr std::size_t kAxes[] = {0, 1, 3, 4};
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
@@ -37,14 +35,8 @@ class HopperProgram final : public Program {
     ArgumentBlock block(scratch);
     chain_.put_pointers(arguments, block);
     std::byte* maps = block.leave(kMaps * TensorMap::kBytes, TensorMap::kAlignment);
-    put_strides(g.input, block);
-    put_strides(g.output, block);
-    for (const View& element : shape_.elements) put_strides(element, block);
-    if (shape_.elements.empty()) put_strides({}, block);
-    block.put(Divisor(g.output.len[4]));
-    block.put(Divisor(g.output.len[3]));
-    for (std::int64_t length : {pixels(), tiles(), g.input.len[3], g.input.len[4]})
-      block.put(static_cast<std::uint32_t>(length));
+    put_geometry(shape_, block);
+    block.put(static_cast<std::uint32_t>(tiles()));
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
@@ -63,9 +55,6 @@ class HopperProgram final : public Program {
  private:
   static constexpr std::size_t kMaps = 3;
 
-  static void put_strides(const View& view, ArgumentBlock& block) {
-    for (std::size_t axis : kAxes) block.put(view.stride[axis]);
-  }
   std::int64_t pixels() const {
     return shape_.geometry.output.len[0] * shape_.geometry.output.pixels();
   }
@@ -100,11 +89,8 @@ class HopperRecipe final : public Recipe {
       : problem_(problem), chain_(chain), tile_(tile), shape_(problem, chain) {}
 
   std::string source() const override {
-    const std::string fields = fmt::format(
-        "fp_tensor_map input_map, weight_map, output_map;\n"
-        "long long input_stride[4], output_stride[4], element_stride[{}][4];\n"
-        "fp_divisor width, height;\nunsigned pixels, tiles, input_h, input_w;\n",
-        std::max<std::size_t>(shape_.elements.size(), 1));
+    const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
+                               geometry_fields(shape_) + "unsigned tiles;\n";
     const HopperShape use = hopper_shape(problem_, chain_, tile_);
     const std::string macros = chain_macros(problem_, chain_) + conv_macros(shape_) +
                                define("BM", tile_.m) + define("BN", tile_.n) +

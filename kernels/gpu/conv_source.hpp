@@ -10,8 +10,8 @@
 
 namespace fuseplan::gpu {
 
-/// What the kernels of fp_conv.h have in common: a convolution of two spatial axes or fewer, as an
-/// implicit matrix product of output pixels x channels.
+/// What the kernels of fp_conv.h have in common: a convolution as an implicit matrix
+/// product of output pixels x channels.
 struct ConvShape {
   ConvShape(const Problem& problem, const SplitChain& chain);
   cpu::ConvGeometry geometry;
@@ -22,14 +22,22 @@ struct ConvShape {
   /// Depth is counted as the filter lies in memory: taps of one channel, or channels of one tap.
   bool taps_inner() const {
     const auto& g = geometry;
-    return g.filter[1] * g.filter[2] > 1 && g.weight_stride[1] >= g.weight_stride[4];
+    return g.filter[0] * g.filter[1] * g.filter[2] > 1 && g.weight_stride[1] >= g.weight_stride[4];
+  }
+  /// Of three spatial axes, or so by the filter's depth or the padding.
+  bool is_volume() const {
+    return geometry.input.len[2] > 1 || geometry.output.len[2] > 1 || geometry.filter[0] > 1;
   }
 };
 
 /// Macros fp_conv.h and its kernels read.
 std::string conv_macros(const ConvShape& shape);
 /// "#define FP_name value".
-std::string define(const char* name, std::int64_t value);
+std::string define(std::string_view name, std::int64_t value);
+
+/// Strides and lengths, as members of fp_args.
+std::string geometry_fields(const ConvShape& shape);
+void put_geometry(const ConvShape& shape, ArgumentBlock& block);
 
 /// The members of fp_args between the chain's pointers and its uniform values.
 std::string conv_fields(const ConvShape& shape);

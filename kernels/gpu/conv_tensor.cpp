@@ -76,8 +76,8 @@ struct Wide {
   static bool is_dense(const ConvShape& shape) {
     const auto& g = shape.geometry;
     const auto& stride = g.weight_stride;
-    const std::int64_t lens[] = {g.group_inputs, g.filter[1], g.filter[2]};
-    const std::int64_t strides[] = {stride[1], stride[3], stride[4]};
+    const std::int64_t lens[] = {g.group_inputs, g.filter[0], g.filter[1], g.filter[2]};
+    const std::int64_t* const strides = &stride[1];
     const auto& order = shape.taps_inner() ? kTapsInner : kChannelsInner;
     std::int64_t next = 1;
     for (std::size_t axis : order) {
@@ -86,7 +86,7 @@ struct Wide {
     }
     return true;
   }
-  static constexpr std::array<std::size_t, 3> kTapsInner{2, 1, 0}, kChannelsInner{0, 2, 1};
+  static constexpr std::array<std::size_t, 4> kTapsInner{3, 2, 1, 0}, kChannelsInner{0, 3, 2, 1};
 };
 
 /// Blocks that a multiprocessor's registers are shared out to: two of 256 threads, if 128 registers

@@ -20,6 +20,10 @@ const char* const kGathered =
 // The same with the channels innermost.
 const char* const kFewChannels =
     "f16:2x3x9x7:nhwc;conv(f16:24x3x3x2:nhwc,pad=1x1,stride=1x2,dilation=2x1)";
+// Three spatial axes, taps together or channels together.
+const char* const kVolume =
+    "f16:2x5x5x6x4:nchw;conv(f16:19x5x3x2x3,pad=2x0x1,stride=1x2x1,dilation=2x1x1)";
+const char* const kSlices = "f16:1x6x5x4x6:ndhwc;conv(f16:12x6x2x3x2:ndhwc,pad=1x1x0)";
 const char* const kGroups = "f16:1x48x6x6:nhwc;conv(f16:32x24x3x3:nhwc,pad=1x1,groups=2)";
 // The source copies, but the rows' distance does not let it.
 const char* const kCrooked =
@@ -64,8 +68,8 @@ const Mutant kMutants[] = {
     {"NoChannelTailOfFilters", "const bool there = d < FP_DEPTH && k < FP_K;",
      "const bool there = d < FP_DEPTH;", kWide, kOutside, kSmall},
     {"NoPixelTail", "pixel < a.pixels ? h : -(1 << 30)", "h", kWide, kOutside, kSmall},
-    {"TapsAxesSwapped", "tap.r * FP_DILATION_H * a.input_stride[2]",
-     "tap.s * FP_DILATION_H * a.input_stride[2]", kWide, kOutside, kSmall},
+    {"TapsAxesSwapped", "tap.r * FP_DILATION_H, tap.s * FP_DILATION_W}",
+     "tap.s * FP_DILATION_H, tap.r * FP_DILATION_W}", kWide, kOutside, kSmall},
     {"BoundsAxesSwapped", "pixel.h + tap.r * FP_DILATION_H", "pixel.h + tap.s * FP_DILATION_H",
      kWide, "", kSmall},
     {"NoBarrierBeforeTheTileIsStaged", "    fp_barrier();\n    if (FP_OUT_PIXELS",
@@ -80,27 +84,38 @@ const Mutant kMutants[] = {
     {"NoBarrierBeforeSumsMeet", "  fp_barrier();\n  if (fp_warp_k() > 0) return;",
      "  if (fp_warp_k() > 0) return;", kWide, nullptr, kShared},
     {"SumsOverwriteTheRing", "fp_lane();\n  fp_barrier();", "fp_lane();", kWide, nullptr, kShared},
-    {"NoGatheredBound", "d + e < FP_DEPTH && inside", "d + e < FP_DEPTH", kGathered, "", kSmall},
+    {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, place, {})", "d + e < FP_DEPTH",
+     kGathered, "", kSmall},
     {"RowsDoNotCarry", "    if (tap.s == FP_S) next_row();\n    if (tap.r == FP_R)",
      "    if (tap.r == FP_R)", kGathered, "", kSmall},
-    {"ChannelsDoNotCarry", "if (tap.r == FP_R)\n      tap.r = 0, place.h", "if (false) place.h",
-     kGathered, "", kSmall},
+    {"TapsDoNotCarry", "    if (tap.r == FP_R) next_plane();\n", "", kGathered, "", kSmall},
+    {"ChannelsDoNotCarry", "    if (tap.t == FP_T)\n      tap.t = 0, place.d",
+     "    if (false) place.d", kVolume, "", kSmall},
     {"RowsBeginWhereTheyEnded", "row - FP_S * column", "row", kGathered, "", kSmall},
     {"RowsEndWhereTheyBegan", "place.w -= FP_S * FP_DILATION_W, ", "", kGathered, "", kSmall},
-    {"ChannelsBeginWhereTheyEnded", "a.input_stride[1] - FP_R * row", "a.input_stride[1]",
-     kGathered, "", kSmall},
-    {"NoFirstTap", "pixel.at + fp_tap_offset(a, tap), pixel.h", "pixel.at, pixel.h", kGathered, "",
+    {"PlanesBeginWhereTheyEnded", "plane - FP_R * row", "plane", kVolume, "", kSmall},
+    {"PlanesEndWhereTheyBegan", "place.h -= FP_R * FP_DILATION_H, ", "", kVolume, "", kSmall},
+    {"ChannelsBeginWhereTheyEnded", "a.input_stride[1] - FP_T * plane", "a.input_stride[1]",
+     kVolume, "", kSmall},
+    {"NoFirstTap", "pixel.at + fp_tap_offset(a, tap), tap.t", "pixel.at, tap.t", kGathered, "",
      kSmall},
     {"ChannelsInnermostDoNotReturn", "place.at -= FP_C * a.input_stride[1];", "", kFewChannels, "",
      kSmall},
     {"ChannelsInnermostDoNotCarry", "if (!FP_WHOLE && tap.s == FP_S) next_row();", "", kFewChannels,
      "", kSmall},
+    {"PlanesDoNotCarryInSlices", "if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) next_plane();", "",
+     kSlices, "", kSmall},
+    {"NoBoundOfPlanes", "(!FP_VOLUME || (unsigned)d < a.input_d) && ", "", kVolume, "", kSmall},
+    {"PlanesUndilated", "tap.t * FP_DILATION_D + pixel.d", "tap.t + pixel.d", kVolume, "", kSmall},
+    {"PlanesOfTheFirstImage", "FP_VOLUME ? fp_divide(plane, a.depth) : plane", "plane", kVolume,
+     kOutside, kSmall},
+    {"NoPaddingOfPlanes", "at.o * FP_STRIDE_D - FP_PAD_D", "at.o * FP_STRIDE_D", kVolume, "",
+     kSmall},
     {"NoGatheredChannelTail", "const bool there = k < FP_K && d + e < FP_DEPTH;",
      "const bool there = d + e < FP_DEPTH;", kGathered, kOutside, kSmall},
     {"NoStoreTailAlongPixels", "  if (tile.pixel + m >= a.pixels) return;\n  FP_ONE_BY_ONE",
      "  FP_ONE_BY_ONE", kGathered, kOutside, kSmall},
-    {"FirstGroupsInput", "(long long)group * FP_C * a.input_stride[1]", "0", kGroups, nullptr,
-     kSmall},
+    {"FirstGroupsInput", "(long long)group * FP_C), d", "0), d", kGroups, nullptr, kSmall},
     {"CopiesWhateverTheAddress", "return !FP_WIDE || a.wide;", "return true;", kCrooked,
      "misaligned", kSmall},
     {"NoRoundingToTf32", "to[i] = fp_to_tf32(to[i]);", ";", kTf32, nullptr,

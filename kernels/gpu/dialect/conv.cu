@@ -19,34 +19,15 @@
 #define FP_PART_M (FP_ALONG_M * FP_GM)
 #define FP_PART_N (FP_ALONG_N * FP_GN)
 
-// An output pixel as its loads see it; one outside the batch lies above the image.
-struct fp_pixel {
-  long long base;
-  int h, w;
-};
-
-FP_FN fp_pixel fp_pixel_of(const fp_args& a, unsigned pixel) {
-  const fp_place at = fp_place_of(a, pixel);
-  const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
-  return {at.n * a.input_stride[0], pixel < a.pixels ? h : -(1 << 30), w};
-}
-
-FP_FN float fp_load_input(const fp_args& a, const fp_pixel& pixel, unsigned d, unsigned group) {
+FP_FN float fp_load_input(const fp_args& a, const fp_pixel& pixel, unsigned d) {
   const fp_tap tap = fp_tap_of(d);
-  const int h = pixel.h + tap.r * FP_DILATION_H, w = pixel.w + tap.s * FP_DILATION_W;
-  const bool inside = d < FP_DEPTH && (unsigned)h < a.input_h && (unsigned)w < a.input_w;
-  if (!inside) return 0.0f;
-  const long long channel = (long long)group * FP_C + tap.c;
-  return fp_load<FP_INPUT>(a.input, pixel.base + channel * a.input_stride[1] +
-                                        h * a.input_stride[2] + w * a.input_stride[3]);
+  if (d >= FP_DEPTH || !fp_is_inside(a, pixel, tap)) return 0.0f;
+  return fp_load<FP_INPUT>(a.input, pixel.at + fp_tap_offset(a, tap));
 }
 
 FP_FN float fp_load_weight(const fp_args& a, unsigned d, unsigned k, unsigned group) {
   if (d >= FP_DEPTH || k >= FP_K) return 0.0f;
-  const fp_tap tap = fp_tap_of(d);
-  const long long channel = (long long)group * FP_K + k;
-  return fp_load<FP_WEIGHTS>(a.weights, channel * FP_WEIGHT_K + (long long)tap.c * FP_WEIGHT_C +
-                                            tap.r * FP_WEIGHT_R + tap.s * FP_WEIGHT_S);
+  return fp_load<FP_WEIGHTS>(a.weights, fp_weight_offset(group, k, fp_tap_of(d)));
 }
 
 // Element number `load` of a thread, as row and depth of the input tile: neighbouring threads take
@@ -69,8 +50,7 @@ FP_FN void fp_fetch(const fp_args& a, const fp_tile& tile, const fp_pixel* pixel
                     fp_stage& stage) {
   FP_UNROLL
   for (int i = 0; i < FP_LOADS_A; ++i)
-    stage.a[i] =
-        fp_load_input(a, pixels[FP_PIXELS_INNER ? 0 : i], depth + fp_load_depth(i), tile.group);
+    stage.a[i] = fp_load_input(a, pixels[FP_PIXELS_INNER ? 0 : i], depth + fp_load_depth(i));
   FP_UNROLL
   for (int i = 0; i < FP_LOADS_B; ++i) {
     const unsigned at = fp_thread() + i * FP_THREADS;
@@ -134,9 +114,8 @@ FP_FN void fp_multiply(const float* buffer, float (&sums)[FP_TM][FP_TN]) {
 template <int e>
 FP_FN void fp_load_elements(const fp_args& a, const fp_place& at, long long channel, float* to) {
   if constexpr (e < FP_ELEMENTS) {
-    const long long* stride = a.element_stride[e];
-    to[e] = fp_load<fp_element_types[e]>(a.elements[e], at.n * stride[0] + channel * stride[1] +
-                                                            at.p * stride[2] + at.q * stride[3]);
+    to[e] =
+        fp_load<fp_element_types[e]>(a.elements[e], fp_offset(a.element_stride[e], at, channel));
     fp_load_elements<e + 1>(a, at, channel, to);
   }
 }
@@ -153,8 +132,7 @@ FP_FN void fp_finish_part(const fp_args& a, const fp_tile& tile, const float* pa
     float channels[FP_CHANNELS + 1], elements[FP_ELEMENTS + 1];
     fp_channels(a, channel, channels);
     fp_load_elements<0>(a, place, channel, elements);
-    const long long out = place.n * a.output_stride[0] + channel * a.output_stride[1] +
-                          place.p * a.output_stride[2] + place.q * a.output_stride[3];
+    const long long out = fp_offset(a.output_stride, place, channel);
     const float before = FP_READS_OUTPUT ? fp_load<FP_OUTPUT>(a.output, out) : 0.0f;
     fp_store<FP_OUTPUT>(a.output, out,
                         fp_chain(a, part[m * (FP_PART_N + 1) + n], before, channels, elements));
@@ -188,7 +166,8 @@ FP_KERNEL_BLOCKS(fp_conv, FP_THREADS, 2) {
   const fp_tile tile = fp_tile_of(fp_block());
   fp_pixel pixels[FP_PIXELS];
   FP_UNROLL
-  for (int i = 0; i < FP_PIXELS; ++i) pixels[i] = fp_pixel_of(a, tile.pixel + fp_load_row(i));
+  for (int i = 0; i < FP_PIXELS; ++i)
+    pixels[i] = fp_pixel_of(a, tile.pixel + fp_load_row(i), tile.group);
 
   float sums[FP_TM][FP_TN];
   FP_UNROLL

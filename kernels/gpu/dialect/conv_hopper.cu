@@ -53,8 +53,8 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
   FP_ONE_BY_ONE
   for (unsigned tile = fp_block(); tile < a.tiles; tile += fp_blocks()) {
     const fp_tile first = fp_tile_of(tile);
-    const fp_place at = fp_place_of(a, first.pixel);
-    const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
+    const int image = fp_place_of(a, first.pixel).n;
+    const fp_pixel corner = fp_pixel_of(a, first.pixel, 0);
     FP_ONE_BY_ONE
     for (unsigned step = 0; step < FP_STEPS; ++step) {
       const int c = step % FP_PIECES * 64;
@@ -63,7 +63,7 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
       fp_mbar* full = s.full + turn.stage;
       fp_mbar_wait(s.empty + turn.stage, turn.parity ^ 1);
       fp_mbar_expect(full, FP_BYTES_STAGE);
-      fp_tma_load_im2col(to, a.input_map, full, c, w, h, at.n,
+      fp_tma_load_im2col(to, a.input_map, full, c, corner.w, corner.h, image,
                          (unsigned short)(tap_s * FP_DILATION_W),
                          (unsigned short)(tap_r * FP_DILATION_H));
       fp_tma_load(to + FP_BYTES_A, a.weight_map, full, c, tap_s, tap_r, (int)first.channel);
@@ -114,12 +114,9 @@ FP_FN fp_row fp_row_of(const fp_args& a, unsigned pixel) {
   const fp_place at = fp_place_of(a, pixel);
   fp_row row;
   row.inside = pixel < a.pixels;
-  row.out = at.n * a.output_stride[0] + at.p * a.output_stride[2] + at.q * a.output_stride[3];
+  row.out = fp_offset(a.output_stride, at, 0);
   FP_UNROLL
-  for (int e = 0; e < FP_ELEMENTS; ++e) {
-    const long long* stride = a.element_stride[e];
-    row.element[e] = at.n * stride[0] + at.p * stride[2] + at.q * stride[3];
-  }
+  for (int e = 0; e < FP_ELEMENTS; ++e) row.element[e] = fp_offset(a.element_stride[e], at, 0);
   return row;
 }
 
@@ -281,20 +278,17 @@ FP_KERNEL_HOPPER(fp_conv_hopper, FP_THREADS) {
 
 // Pointers off a 16-byte boundary, which the copy engine cannot take: a thread computes an output.
 FP_KERNEL(fp_conv_plain, 256) {
-  const unsigned long long at = fp_block() * 256ull + fp_thread();
-  const unsigned pixel = (unsigned)(at / FP_K), channel = (unsigned)(at % FP_K);
+  const unsigned long long index = fp_block() * 256ull + fp_thread();
+  const unsigned pixel = (unsigned)(index / FP_K), channel = (unsigned)(index % FP_K);
   if (pixel >= a.pixels) return;
-  const fp_place place = fp_place_of(a, pixel);
+  const fp_pixel corner = fp_pixel_of(a, pixel, 0);
   float sum = 0.0f;
   FP_ONE_BY_ONE
-  for (int tap = 0; tap < FP_R * FP_S; ++tap) {
-    const int r = tap / FP_S, q = tap % FP_S;
-    const int h = place.p * FP_STRIDE_H - FP_PAD_H + r * FP_DILATION_H;
-    const int w = place.q * FP_STRIDE_W - FP_PAD_W + q * FP_DILATION_W;
-    if ((unsigned)h >= a.input_h || (unsigned)w >= a.input_w) continue;
-    const long long from =
-        place.n * a.input_stride[0] + h * a.input_stride[2] + w * a.input_stride[3];
-    const long long weight = channel * (long long)FP_WEIGHT_K + r * FP_WEIGHT_R + q * FP_WEIGHT_S;
+  for (int at = 0; at < FP_TAPS; ++at) {
+    const fp_tap tap = {0, 0, at / FP_S, at % FP_S};
+    if (!fp_is_inside(a, corner, tap)) continue;
+    const long long from = corner.at + fp_tap_offset(a, tap);
+    const long long weight = fp_weight_offset(0, channel, tap);
     FP_ONE_BY_ONE
     for (int c = 0; c < FP_C; ++c)
       sum =

@@ -22,40 +22,20 @@
 // All values of a chunk are of one tap.
 #define FP_WHOLE (!FP_TAPS_INNER && FP_C % FP_EACH == 0)
 
-// An output pixel as its loads see it: where its first tap lies, perhaps outside the image. One
-// outside the batch lies above it.
-struct fp_pixel {
-  long long at;
-  int h, w;
-};
-FP_FN fp_pixel fp_pixel_of(const fp_args& a, unsigned pixel, unsigned group) {
-  const fp_place at = fp_place_of(a, pixel);
-  const int h = at.p * FP_STRIDE_H - FP_PAD_H, w = at.q * FP_STRIDE_W - FP_PAD_W;
-  return {at.n * a.input_stride[0] + (long long)group * FP_C * a.input_stride[1] +
-              h * a.input_stride[2] + w * a.input_stride[3],
-          pixel < a.pixels ? h : -(1 << 30), w};
-}
-FP_FN bool fp_is_inside(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
-  const int h = pixel.h + tap.r * FP_DILATION_H, w = pixel.w + tap.s * FP_DILATION_W;
-  return (unsigned)h < a.input_h && (unsigned)w < a.input_w;
-}
-FP_FN long long fp_tap_offset(const fp_args& a, const fp_tap& tap) {
-  return tap.c * a.input_stride[1] + tap.r * FP_DILATION_H * a.input_stride[2] +
-         tap.s * FP_DILATION_W * a.input_stride[3];
-}
-FP_FN long long fp_weight_offset(const fp_tile& tile, unsigned k, unsigned d, const fp_tap& tap) {
-  const long long filter = ((long long)tile.group * FP_K + k) * FP_WEIGHT_K;
-  if (FP_DENSE_WEIGHTS) return filter + d;
-  return filter + (long long)tap.c * FP_WEIGHT_C + tap.r * FP_WEIGHT_R + tap.s * FP_WEIGHT_S;
+FP_FN long long fp_filter_offset(const fp_tile& tile, unsigned k, unsigned d, const fp_tap& tap) {
+  if (FP_DENSE_WEIGHTS) return ((long long)tile.group * FP_K + k) * FP_WEIGHT_K + d;
+  return fp_weight_offset(tile.group, k, tap);
 }
 FP_FN void fp_next_tap(fp_tap& tap) {
   if (FP_TAPS_INNER) {
     if (++tap.s == FP_S) tap.s = 0, ++tap.r;
-    if (tap.r == FP_R) tap.r = 0, ++tap.c;
+    if (tap.r == FP_R) tap.r = 0, ++(FP_VOLUME ? tap.t : tap.c);
+    if (FP_VOLUME && tap.t == FP_T) tap.t = 0, ++tap.c;
   } else {
     ++tap.c;
     if (!FP_WHOLE && tap.c == FP_C) tap.c = 0, ++tap.s;
     if (!FP_WHOLE && tap.s == FP_S) tap.s = 0, ++tap.r;
+    if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) tap.r = 0, ++tap.t;
   }
 }
 
@@ -75,22 +55,28 @@ FP_FN fp_vec fp_pack(const unsigned* bits) {
 // A tap's place in the input, and the next one's: steps add what they cross, so that no value of a
 // chunk costs products.
 FP_FN fp_pixel fp_tap_place(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
-  return {pixel.at + fp_tap_offset(a, tap), pixel.h + tap.r * FP_DILATION_H,
-          pixel.w + tap.s * FP_DILATION_W};
+  return {pixel.at + fp_tap_offset(a, tap), tap.t * FP_DILATION_D + pixel.d,
+          tap.r * FP_DILATION_H + pixel.h, tap.s * FP_DILATION_W + pixel.w};
 }
 FP_FN void fp_next_place(const fp_args& a, fp_pixel& place, fp_tap& tap) {
-  const long long row = FP_DILATION_H * a.input_stride[2],
-                  column = FP_DILATION_W * a.input_stride[3];
+  const long long plane = FP_DILATION_D * a.input_stride[2],
+                  row = FP_DILATION_H * a.input_stride[3],
+                  column = FP_DILATION_W * a.input_stride[4];
   const auto next_column = [&] { ++tap.s, place.w += FP_DILATION_W, place.at += column; };
   const auto next_row = [&] {
     tap.s = 0, ++tap.r;
     place.w -= FP_S * FP_DILATION_W, place.h += FP_DILATION_H, place.at += row - FP_S * column;
   };
+  const auto next_plane = [&] {
+    tap.r = 0, ++tap.t;
+    place.h -= FP_R * FP_DILATION_H, place.d += FP_DILATION_D, place.at += plane - FP_R * row;
+  };
   if (FP_TAPS_INNER) {
     next_column();
     if (tap.s == FP_S) next_row();
-    if (tap.r == FP_R)
-      tap.r = 0, place.h -= FP_R * FP_DILATION_H, place.at += a.input_stride[1] - FP_R * row;
+    if (tap.r == FP_R) next_plane();
+    if (tap.t == FP_T)
+      tap.t = 0, place.d -= FP_T * FP_DILATION_D, place.at += a.input_stride[1] - FP_T * plane;
   } else {
     ++tap.c, place.at += a.input_stride[1];
     if (!FP_WHOLE && tap.c == FP_C) {
@@ -98,6 +84,7 @@ FP_FN void fp_next_place(const fp_args& a, fp_pixel& place, fp_tap& tap) {
       next_column();
     }
     if (!FP_WHOLE && tap.s == FP_S) next_row();
+    if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) next_plane();
   }
 }
 FP_FN fp_vec fp_gather_input(const fp_args& a, const fp_pixel& pixel, unsigned d) {
@@ -106,8 +93,7 @@ FP_FN fp_vec fp_gather_input(const fp_args& a, const fp_pixel& pixel, unsigned d
   fp_pixel place = fp_tap_place(a, pixel, tap);
   FP_UNROLL
   for (int e = 0; e < FP_EACH; ++e, fp_next_place(a, place, tap)) {
-    const bool inside = (unsigned)place.h < a.input_h && (unsigned)place.w < a.input_w;
-    const bool there = d + e < FP_DEPTH && inside;
+    const bool there = d + e < FP_DEPTH && fp_is_inside(a, place, {});
     bits[e] = there ? fp_bits<FP_INPUT>(a.input, place.at) : 0u;
   }
   return fp_pack(bits);
@@ -118,7 +104,7 @@ FP_FN fp_vec fp_gather_weights(const fp_args& a, const fp_tile& tile, unsigned k
   FP_UNROLL
   for (int e = 0; e < FP_EACH; ++e, fp_next_tap(tap)) {
     const bool there = k < FP_K && d + e < FP_DEPTH;
-    bits[e] = there ? fp_bits<FP_INPUT>(a.weights, fp_weight_offset(tile, k, d + e, tap)) : 0u;
+    bits[e] = there ? fp_bits<FP_INPUT>(a.weights, fp_filter_offset(tile, k, d + e, tap)) : 0u;
   }
   return fp_pack(bits);
 }
@@ -175,7 +161,7 @@ FP_FN void fp_load_columns(const fp_args& a, const fp_tile& tile, unsigned depth
     const unsigned d = depth + slot.chunk * FP_EACH, k = tile.channel + slot.row;
     if constexpr (copied) {
       const bool there = d < FP_DEPTH && k < FP_K;
-      const long long at = there ? fp_weight_offset(tile, k, d, {}) : 0;
+      const long long at = there ? fp_filter_offset(tile, k, d, {}) : 0;
       fp_cp16(stage + FP_COLUMNS_AT + fp_slot_at(slot.row, slot.chunk),
               static_cast<const char*>(a.weights) + at * (16 / FP_EACH), there);
     } else {

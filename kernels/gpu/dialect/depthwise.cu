@@ -51,10 +51,9 @@ FP_FN void fp_weights_of(const fp_args& a, const float* shared, long long channe
     for (int v = 0; v < V; ++v)
       to[r][v] = FP_STAGED && V > 1
                      ? shared[((d * FP_R + r) * FP_S + s) * FP_OUTPUTS + channel + v]
-                     : fp_load<FP_WEIGHTS>(a.weights, (channel + v) * FP_WEIGHT_K +
-                                                          (long long)c * FP_WEIGHT_C +
-                                                          d * FP_WEIGHT_D + r * FP_WEIGHT_R +
-                                                          s * FP_WEIGHT_S);
+                     : fp_load<FP_WEIGHTS>(
+                           a.weights, (channel + v) * FP_WEIGHT_K + (long long)c * FP_WEIGHT_C +
+                                          d * FP_WEIGHT_D + r * FP_WEIGHT_R + s * FP_WEIGHT_S);
   }
 }
 

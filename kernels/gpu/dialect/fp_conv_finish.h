@@ -12,8 +12,7 @@ FP_FN void fp_load_elements(const fp_args& a, const fp_place& at, long long chan
   if constexpr (e < FP_ELEMENTS) {
     constexpr int type = fp_element_types[e];
     const long long* stride = a.element_stride[e];
-    const long long offset =
-        at.n * stride[0] + channel * stride[1] + at.p * stride[2] + at.q * stride[3];
+    const long long offset = fp_offset(stride, at, channel);
     if constexpr (V > 1 && (FP_ELEMENT_LANES >> e & 1) != 0) {
       fp_load_wide<type, V>(a.elements[e], offset, to[e]);
     } else {
@@ -29,8 +28,7 @@ template <int V>
 FP_FN void fp_finish_pixel(const fp_args& a, unsigned pixel, long long channel, const float* sums,
                            const float (*channels)[FP_CHANNELS + 1]) {
   const fp_place at = fp_place_of(a, pixel);
-  const long long out = at.n * a.output_stride[0] + channel * a.output_stride[1] +
-                        at.p * a.output_stride[2] + at.q * a.output_stride[3];
+  const long long out = fp_offset(a.output_stride, at, channel);
   float elements[FP_ELEMENTS + 1][V], before[V], result[V];
   fp_load_elements<0, V>(a, at, channel, elements);
   if constexpr (FP_READS_OUTPUT && V > 1) fp_load_wide<FP_OUTPUT, V>(a.output, out, before);
