@@ -71,12 +71,18 @@ FP_FN void fp_next_place(const fp_args& a, fp_pixel& place, fp_tap& tap) {
     tap.r = 0, ++tap.t;
     place.h -= FP_R * FP_DILATION_H, place.d += FP_DILATION_D, place.at += plane - FP_R * row;
   };
+  const auto next_channel = [&] {
+    ++tap.c;
+    if (FP_VOLUME)
+      tap.t = 0, place.d -= FP_T * FP_DILATION_D, place.at += a.input_stride[1] - FP_T * plane;
+    else
+      tap.r = 0, place.h -= FP_R * FP_DILATION_H, place.at += a.input_stride[1] - FP_R * row;
+  };
   if (FP_TAPS_INNER) {
     next_column();
     if (tap.s == FP_S) next_row();
-    if (tap.r == FP_R) next_plane();
-    if (tap.t == FP_T)
-      tap.t = 0, place.d -= FP_T * FP_DILATION_D, place.at += a.input_stride[1] - FP_T * plane;
+    if (FP_VOLUME && tap.r == FP_R) next_plane();
+    if (FP_VOLUME ? tap.t == FP_T : tap.r == FP_R) next_channel();
   } else {
     ++tap.c, place.at += a.input_stride[1];
     if (!FP_WHOLE && tap.c == FP_C) {
