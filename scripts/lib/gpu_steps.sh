@@ -44,6 +44,11 @@ on_any_device='*Device*-*Mutants*:*Emulat*:DeviceBackend.*:DeviceLibraries.*:Dev
 few_kernels='*DeviceSamples*_0*-*Mutants*'
 sanitized_kernels=$few_kernels
 
+# Those for one architecture are left out on others.
+choose_suites() {
+  grep -q '"arch": "sm_90"' "$out/device.json" || on_any_device+=':DeviceHopper.*'
+}
+
 # kernels_in <name> <seconds> <gtest filter>: the tests' programs, with a record of every result.
 kernels_in() {
   export FUSEPLAN_DEVICE_RECORD=$out/$1.records
