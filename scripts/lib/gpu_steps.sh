@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $emulated, $emulator.
 
-failed=0 last='' steps='' time_for_all=$((SECONDS + 580))
+no_gpu='' failed=0 last='' steps='' time_for_all=$((SECONDS + 580))
 
 # step <name> <seconds> <command>...: output to <name>.log; says how it went and goes on. Nothing is
 # begun, and nothing goes on, when the time for all of them is up.
@@ -27,7 +27,7 @@ step() {
 
 # note <name> <how it went> <seconds>
 note() {
-  printf '%-28s %-18s %4s s\n' "$1" "$2" "$3" >&2
+  printf '%s%-28s %-18s %4s s\n' "$no_gpu" "$1" "$2" "$3" >&2
   steps+="${steps:+,}
   {\"step\": \"$1\", \"result\": \"$2\", \"seconds\": $3}"
 }
@@ -40,6 +40,14 @@ keep_json() { sed -n '/^[[{]$/,/^[]}]$/p' "$out/$1.log" > "$out/$1.json"; }
 
 # Suites that ask the emulator what happened mean nothing on a GPU.
 on_any_device='*Device*-*Mutants*:*Emulat*:DeviceBackend.*:DeviceLibraries.*:DeviceTuning.*:*OneBinary*'
+# Some of them, for whatever is slow.
+few_kernels='*DeviceSamples*_0*-*Mutants*'
+sanitized_kernels=$few_kernels
+
+# Those for one architecture are left out on others.
+choose_suites() {
+  grep -q '"arch": "sm_90"' "$out/device.json" || on_any_device+=':DeviceHopper.*'
+}
 
 # kernels_in <name> <seconds> <gtest filter>: the tests' programs, with a record of every result.
 kernels_in() {
@@ -49,9 +57,7 @@ kernels_in() {
 }
 
 check_kernels() {
-  local filter=$on_any_device
-  [ "$emulated" = 0 ] || filter='*DeviceSamples*_0*-*Mutants*'
-  kernels_in kernels 120 "$filter"
+  kernels_in kernels 120 "$on_any_device"
   if ! command -v c++ > /dev/null; then
     absent emulated_kernels "no c++, with which the emulator compiles kernels"
     return
@@ -59,7 +65,7 @@ check_kernels() {
   (
     unset FUSEPLAN_TEST_DEVICE
     export FUSEPLAN_LIB_CUDA=$emulator FUSEPLAN_LIB_NVRTC=$emulator
-    kernels_in emulated_kernels 150 '*DeviceSamples*_0*-*Mutants*'
+    kernels_in emulated_kernels 150 "$few_kernels"
     printf '%s\n' "$steps" > "$out/emulated.steps"
     exit $failed
   ) || failed=1
@@ -101,24 +107,24 @@ check_sanitizers() {
     [ -n "$sanitizer" ] || sanitizer=$(command -v "$tool") || true
   done
   for tool in memcheck racecheck synccheck; do
-    if [ "$emulated" = 1 ] || [ -z "$sanitizer" ]; then
+    if [ -z "$sanitizer" ]; then
       absent "$tool" "no compute-sanitizer"
     else
       step "$tool" 60 "$sanitizer" --tool "$tool" --error-exitcode 9 \
-        "$bin/emulator_tests" --gtest_brief=1 --gtest_filter='*DeviceSamples*_0*-*Mutants*'
+        "$bin/emulator_tests" --gtest_brief=1 --gtest_filter="$sanitized_kernels"
     fi
   done
 }
 
+latency_problem='f16:1x64x56x56:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1);bias(f32:1x64x1x1);norm(spatial,f32:1x64x1x1);activation(relu)'
+
 # Building a plan and executing it for the first time, each in a process of its own: without a cache,
 # filling it, and from it.
 measure_latency() {
-  local problem='f16:1x64x56x56:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1);bias(f32:1x64x1x1);norm(spatial,f32:1x64x1x1);activation(relu)'
   local way
-  [ "$emulated" = 0 ] || problem=${problem//64/8} problem=${problem//56/6}
   rm -rf "$FUSEPLAN_CACHE_DIR"
   for way in cold warm; do
-    step "latency_$way" 60 "$bin/fuseplan-driver" run --device "$device" --json --no-unfused -i 1 "$problem"
+    step "latency_$way" 60 "$bin/fuseplan-driver" run --device "$device" --json --no-unfused -i 1 "$latency_problem"
     keep_json "latency_$way"
   done
 }
@@ -134,10 +140,6 @@ bench() {
 
 measure_lists() {
   local list type batch
-  if [ "$emulated" = 1 ]; then
-    bench convolutions 60 --list smallest.csv --rows 1x1 --dtype f16 --time 0.01
-    return
-  fi
   for batch in 256 64; do
     for type in f16 f32 bf16; do
       for list in resnet50 vgg16 miopen-docs-cba; do

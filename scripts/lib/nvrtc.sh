@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2034
 # Sourced by scripts/test: `place_nvrtc` puts NVIDIA's runtime compiler, which needs no GPU, into
 # build/nvrtc if it can be had within two minutes. Sets nvrtc_missing to the reason if it cannot.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # Sourced by the commands in scripts/: goes to the root of the repository, installs the Debian
 # packages that are missing, and offers `build`. Asks nothing; does nothing where nothing is missing.
 set -euo pipefail

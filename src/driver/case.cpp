@@ -146,6 +146,7 @@ void Case::execute(fuseplanHandle_t handle) {
     placement_.upload(result.tensor);
   }
   launch(handle);
+  check(fuseplanSynchronize(handle));
 }
 
 void Case::reset_output() {

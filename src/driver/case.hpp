@@ -51,9 +51,9 @@ class Case {
   void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   /// Where the chosen solver may round f32 to tf32, it does, and so does the reference.
   void compile(fuseplanHandle_t handle);
-  /// Running statistics start from the same values each time.
+  /// Returns when the results are there. Running statistics start from the same values each time.
   void execute(fuseplanHandle_t handle);
-  /// The same without putting back what running statistics held; on a device it is only queued.
+  /// Without waiting: on a device it is only queued. Running statistics go on from where they are.
   void launch(fuseplanHandle_t handle) { launch(handle, input_at(), output_at()); }
   void launch(fuseplanHandle_t handle, const void* input, void* output) {
     check(fuseplanExecutePlan(handle, plan(), input_desc(), input, output_desc(), output, args()));

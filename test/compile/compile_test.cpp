@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Every GPU solver's samples, in every type and layout, through NVRTC to machine code: they
-// compile, use no stack and spill nothing. Needs NVRTC and no GPU. Architectures take turns over
-// the forms; FUSEPLAN_COMPILE_ALL=1 compiles every form for every architecture, and
-// FUSEPLAN_COMPILE_REPORT=1 shows each one's registers.
+// Every GPU solver's samples, in every type and layout, and its configurations, through NVRTC to
+// machine code for every architecture: they compile, use no stack and spill nothing. Needs NVRTC
+// and no GPU. FUSEPLAN_COMPILE_REPORT=1 shows each one's registers and time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "../matrix/matrix.hpp"
@@ -18,6 +20,7 @@
 #include "expr/passes.hpp"
 #include "solve/solver.hpp"
 #include "support/processes.hpp"
+#include "support/threads.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -48,38 +51,79 @@ int largest(const std::string& log, const char* words) {
   return most;
 }
 
-class MachineCode : public testing::Test {
- protected:
-  void compile(const Kernel& kernel, const std::string& arch) {
+/// A kernel for an architecture, and what NVRTC made of it.
+struct Job {
+  std::string label, source, arch;
+  std::optional<cuda::Compilation> result;
+  std::string problem;
+  double ms = 0;
+
+  void compile() {
     static constexpr const char* kVerbose[] = {"--ptxas-options=-v"};
     const auto start = std::chrono::steady_clock::now();
-    const cuda::Compilation result = cuda::compile_source(kernel.gpu->source(), arch, kVerbose);
-    ms_ +=
+    try {
+      result = cuda::compile_source(source, arch, kVerbose);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    ++count_;
-    EXPECT_EQ(largest(result.log, "bytes stack frame"), 0) << result.log;
-    EXPECT_EQ(largest(result.log, "bytes spill stores"), 0) << result.log;
-    EXPECT_EQ(largest(result.log, "bytes spill loads"), 0) << result.log;
-    EXPECT_EQ(result.log.find("C75"), result.log.npos) << result.log;
-    const int registers = largest(result.log, "registers");
-    EXPECT_GT(registers, 0) << result.log;
-    EXPECT_LE(registers, 255) << result.log;
-    most_ = std::max(most_, registers);
-    if (std::getenv("FUSEPLAN_COMPILE_REPORT") != nullptr)
-      std::printf("%s for %s: %d registers\n", label_.c_str(), arch.c_str(), registers);
-    ASSERT_GT(result.image.size(), 4u);
-    EXPECT_EQ(std::string(reinterpret_cast<const char*>(result.image.data()), 4), "\177ELF");
   }
+  std::string name() const { return label + " for " + arch; }
+  int registers() const { return largest(result->log, "registers"); }
+};
+
+/// Compiles what a test adds, all processors at it, when the test is over.
+class MachineCode : public testing::Test {
+ protected:
+  /// The same code for the same architecture is compiled once.
+  void add(const std::string& label, const Kernel& kernel, const std::string& arch) {
+    ++added_;
+    std::string source = kernel.gpu->source();
+    if (known_.emplace(arch, source).second)
+      jobs_.push_back({label, std::move(source), arch, {}, {}, 0});
+  }
+  int added() const { return added_; }
 
   void TearDown() override {
-    if (count_ > 0)
-      std::printf("%d kernels by NVRTC %s, %.0f ms each, at most %d registers\n", count_,
-                  cuda::nvrtc_version().c_str(), ms_ / count_, most_);
+    if (jobs_.empty()) return;
+    const auto start = std::chrono::steady_clock::now();
+    parallel_for(static_cast<std::int64_t>(jobs_.size()),
+                 [&](std::int64_t i) { jobs_[static_cast<std::size_t>(i)].compile(); });
+    for (const Job& job : jobs_) check(job);
+    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+    report(all.count());
   }
 
-  std::string label_;  ///< of what is compiled next
-  int count_ = 0, most_ = 0;
-  double ms_ = 0;
+ private:
+  static void check(const Job& job) {
+    SCOPED_TRACE(job.name());
+    EXPECT_EQ(job.problem, "");
+    if (!job.result) return;
+    const std::string& log = job.result->log;
+    for (const char* none : {"bytes stack frame", "bytes spill stores", "bytes spill loads"})
+      EXPECT_EQ(largest(log, none), 0) << log;
+    EXPECT_EQ(log.find("C75"), log.npos) << log;
+    EXPECT_GT(job.registers(), 0) << log;
+    EXPECT_LE(job.registers(), 255) << log;
+    const auto& image = job.result->image;
+    ASSERT_GT(image.size(), 4u);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(image.data()), 4), "\177ELF");
+    if (std::getenv("FUSEPLAN_COMPILE_REPORT") != nullptr)
+      std::printf("%s: %d registers, %.0f ms\n", job.name().c_str(), job.registers(), job.ms);
+  }
+  void report(double seconds) const {
+    double sum = 0;
+    for (const Job& job : jobs_) sum += job.ms;
+    const Job& slowest = *std::ranges::max_element(jobs_, {}, &Job::ms);
+    std::printf("%zu kernels by NVRTC %s in %.0f s, %.0f ms each, at most %.0f ms: %s\n",
+                jobs_.size(), cuda::nvrtc_version().c_str(), seconds,
+                sum / static_cast<double>(jobs_.size()), slowest.ms, slowest.name().c_str());
+  }
+
+  std::vector<Job> jobs_;
+  std::set<std::pair<std::string, std::string>> known_;
+  int added_ = 0;
 };
 
 struct Question2 {
@@ -109,60 +153,44 @@ std::vector<const Solver*> gpu_solvers() {
 }
 
 TEST_F(MachineCode, EverySampleInEveryTypeAndLayout) {
-  const bool all = std::getenv("FUSEPLAN_COMPILE_ALL") != nullptr;
-  const std::vector<std::string> targets = archs();
-  std::size_t turn = 0;
   for (const Solver* solver : gpu_solvers())
     for (const std::string& text : solver->samples())
       for (fuseplanDataType_t type : kTypes)
         for (bool channels_last : {false, true}) {
           const std::string form =
               driver::to_text(converted(driver::parse_problem(text), type, channels_last));
-          for (const std::string& arch : targets) {
-            if (!all && arch != targets[turn % targets.size()]) continue;
-            SCOPED_TRACE(form + " for " + arch);
+          for (const std::string& arch : archs()) {
             const Question2 question(form, arch);
             if (!question.accepted_by(*solver)) continue;
-            label_ = form;
             const auto config = solver->configs(question.get()).front();
-            compile(solver->build(question.get(), config), arch);
+            add(form, solver->build(question.get(), config), arch);
           }
-          ++turn;
         }
-  EXPECT_GT(count_, 60);
+  EXPECT_GT(added(), 400);
 }
 
-// Each for an architecture that has the room for it, in turns.
+// Of each solver's first sample, and of that with the channels outermost.
 TEST_F(MachineCode, EveryConfiguration) {
-  const bool all = std::getenv("FUSEPLAN_COMPILE_ALL") != nullptr;
-  const std::vector<std::string> targets = archs();
-  for (const Solver* solver : gpu_solvers()) {
-    const std::string sample = solver->samples().front();
-    std::size_t turn = 0;
-    for (const std::string& config : solver->configs(Question2(sample, "sm_90").get())) {
-      ++turn;
-      for (std::size_t i = 0; i < targets.size(); ++i) {
-        const std::string& arch = targets[(turn + i) % targets.size()];
-        const Question2 question(sample, arch);
+  for (const Solver* solver : gpu_solvers())
+    for (bool channels_last : {false, true}) {
+      const ProblemSpec sample = driver::parse_problem(solver->samples().front());
+      const std::string form = driver::to_text(converted(sample, sample.input.type, channels_last));
+      for (const std::string& arch : archs()) {
+        const Question2 question(form, arch);
         if (!question.accepted_by(*solver)) continue;
-        const auto configs = solver->configs(question.get());
-        if (std::ranges::find(configs, config) == configs.end()) continue;
-        SCOPED_TRACE(config + " for " + arch);
-        label_ = std::string(solver->id()) + ":" + config;
-        compile(solver->build(question.get(), config), arch);
-        if (!all) break;
+        for (const std::string& config : solver->configs(question.get()))
+          add(std::string(solver->id()) + ":" + config + " " + form,
+              solver->build(question.get(), config), arch);
       }
     }
-  }
-  EXPECT_GT(count_, 10);
+  EXPECT_GT(added(), 150);
 }
 
 TEST_F(MachineCode, EveryActivation) {
   for (const ActivationInfo& activation : all_activations()) {
     const std::string text = std::string("f16:2x64x8x8:nhwc;activation(") + activation.text + ")";
-    SCOPED_TRACE(text);
     const Question2 question(text, "sm_80");
-    compile(find_solver("gpu_pointwise")->build(question.get(), "default"), "sm_80");
+    add(text, find_solver("gpu_pointwise")->build(question.get(), "default"), "sm_80");
   }
 }
 

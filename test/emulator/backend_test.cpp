@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The CUDA back end's host code, through the C API, on a driver that only looks like one.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -118,41 +120,6 @@ TEST(DeviceBackend, EveryCallMayFail) {
   emulator::reset();
 }
 
-TEST(DeviceBackend, ExecuteIsLegalInACapture) {
-  const Handle handle = emulated_handle();
-  EmulatedCase c(driver::parse_problem(kConv));
-  c.compile(handle.get());
-  emulator::reset();
-  emulator::set_capturing(true);
-  c.execute(handle.get());
-  EXPECT_EQ(emulator::counters().capture_violations, 0);
-  EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
-  void* memory = nullptr;
-  EXPECT_EQ(fuseplanMalloc(handle.get(), 16, &memory), fuseplanStatusBadParm);
-  EXPECT_NE(last_message().find("(900)"), std::string::npos) << last_message();
-  EXPECT_EQ(fuseplanSynchronize(handle.get()), fuseplanStatusBadParm);
-  emulator::reset();
-}
-
-TEST(DeviceBackend, WorkGoesToTheCallersStream) {
-  const Handle handle = emulated_handle();
-  EmulatedCase c(driver::parse_problem(kPointwise));
-  c.compile(handle.get());
-  emulator::reset();
-  void* const legacy = reinterpret_cast<void*>(1);
-  for (void* stream : {static_cast<void*>(nullptr), legacy, emulator::own_stream()}) {
-    driver::check(fuseplanSetStream(handle.get(), stream));
-    c.execute(handle.get());
-    EXPECT_EQ(emulator::counters().launches.back().stream, stream);
-  }
-  driver::check(fuseplanSetStream(handle.get(), emulator::foreign_stream()));
-  EXPECT_EQ(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
-                                c.output_desc(), c.output().data(), c.args()),
-            fuseplanStatusBadParm);
-  EXPECT_NE(last_message().find("another device or context"), std::string::npos) << last_message();
-  EXPECT_EQ(emulator::counters().launches.size(), 3u);
-}
-
 TEST(DeviceBackend, ManyHandlesAndThreads) {
   emulator::reset();
   std::vector<std::thread> threads;
@@ -195,10 +162,11 @@ TEST(DeviceBackend, ProfilingWaitsForTheQueue) {
   driver::check(fuseplanEnableProfiling(handle.get(), true));
   EmulatedCase c(driver::parse_problem(kPointwise));
   c.compile(handle.get());
-  c.execute(handle.get());
+  c.launch(handle.get());
   float ms = 0;
   driver::check(fuseplanGetKernelTime(handle.get(), &ms));
   EXPECT_GT(ms, 0);
+  EXPECT_EQ(emulator::pending(nullptr), 0u) << "timed before it was done";
 }
 
 // What a fresh process says; its environment decides which libraries it finds.
@@ -234,6 +202,32 @@ TEST(DeviceLibraries, NamesWhatIsMissing) {
     EXPECT_NE(said.find("libfuseplan_emulator"), std::string::npos) << said;
     EXPECT_NE(said.find("fuseplanStatusNotInitialized"), std::string::npos) << said;
   }
+}
+
+// The emulator is opened for itself alone: no name of libcuda or NVRTC leads to it, and a library
+// that calls itself by one reaches itself.
+TEST(DeviceLibraries, TheEmulatorStandsBeforeNoDriver) {
+  emulated_handle();
+  emulator::reset();
+  const char* const kNames[] = {
+#define FUSEPLAN_CUDA(name, base, symbol, since, parameters) symbol,
+#include "backend/cuda/driver_functions.def"
+#undef FUSEPLAN_CUDA
+#define FUSEPLAN_NVRTC(name, symbol, parameters) symbol,
+#include "backend/cuda/nvrtc_functions.def"
+#undef FUSEPLAN_NVRTC
+  };
+  for (const char* name : kNames) {
+    Dl_info where{};
+    void* const found = dlsym(RTLD_DEFAULT, name);
+    if (found == nullptr || dladdr(found, &where) == 0) continue;
+    EXPECT_STRNE(where.dli_fname, FUSEPLAN_EMULATOR_LIBRARY) << name;
+  }
+  void* const elsewhere = dlopen(FUSEPLAN_ELSEWHERE, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(elsewhere, nullptr) << dlerror();
+  const auto version = reinterpret_cast<int (*)()>(dlsym(elsewhere, "elsewhere_version"));
+  ASSERT_NE(version, nullptr);
+  EXPECT_EQ(version(), 77);
 }
 
 TEST(DeviceLibraries, AWarmCacheNeedsNoCompiler) {

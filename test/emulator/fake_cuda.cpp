@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A driver (libcuda) without a device: memory is the host's, a module is a shared library that
-// fake_nvrtc.cpp made, and a launch runs it in the emulator before it returns.
+// fake_nvrtc.cpp made, and a launch runs it in the emulator when its stream comes to it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 
 #include "backend/cuda/driver.hpp"
 #include "engine.hpp"
+#include "fake_streams.hpp"
 #include "state.hpp"
 
 namespace fuseplan::emulator {
@@ -20,7 +21,7 @@ using cuda::Context, cuda::DeviceHandle, cuda::DevicePointer, cuda::FunctionHand
 using cuda::Result, cuda::Stream;
 
 constexpr Result kInvalidValue = 1, kInvalidContext = 201, kInvalidImage = 200, kNotFound = 500;
-constexpr Result kLaunchFailed = 719, kInvalidClusterSize = 912;
+constexpr Result kInvalidClusterSize = 912;
 constexpr int kVersion = 12040;
 
 /// Of a parameter with tensor maps in it.
@@ -32,11 +33,13 @@ struct FakeContext {
   int device;
 };
 FakeContext primary{0}, other{0};
-FakeContext *own_stream_owner = &primary, *foreign_stream_owner = &other;
 
 struct FakeModule {
+  FakeModule(void* opened, int descriptor) : library(opened), file(descriptor) {}
+
   void* library;
   int file;  ///< open as long as the library is: dlopen() takes equal paths for the same library
+  bool loaded = true;
 };
 struct FakeFunction {
   FakeModule* module;
@@ -45,28 +48,8 @@ struct FakeFunction {
   unsigned shared_bytes = 48 << 10;  ///< that a launch may have
 };
 
-thread_local std::string launch_fault;
 thread_local long depth = 0;
-
-enum Capture { allowed, forbidden };
-
-/// What every function does first: it is counted, may be the one that fails, and may be forbidden.
-Result enter(Capture capture = allowed) {
-  State& s = state();
-  const std::lock_guard lock(s.mutex);
-  ++s.counters.calls;
-  if (s.countdown > 0 && --s.countdown == 0) return s.failure;
-  if (capture == forbidden && s.capturing) {
-    ++s.counters.capture_violations;
-    return cuda::kCaptureUnsupported;
-  }
-  return cuda::kSuccess;
-}
-/// The same for functions that need a current context.
-Result enter_context(Capture capture = allowed) {
-  if (const Result result = enter(capture)) return result;
-  return depth > 0 ? cuda::kSuccess : kInvalidContext;
-}
+thread_local bool set_current = false;  ///< a context, below what has been pushed
 
 std::vector<fp_machine::range> known_memory() {
   const std::lock_guard lock(state().mutex);
@@ -75,15 +58,34 @@ std::vector<fp_machine::range> known_memory() {
   return ranges;
 }
 
-Result copy(void* to, const void* from, std::size_t bytes) {
-  if (const Result result = enter_context(forbidden)) return result;
-  std::memcpy(to, from, bytes);
-  return cuda::kSuccess;
-}
 void* host(DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
+
+/// What a copy does with memory of the device.
+struct Touched {
+  DevicePointer first;
+  std::size_t bytes;
+};
+std::string outside_all(const std::vector<fp_machine::range>& memory, const Touched& touched) {
+  for (const fp_machine::range& range : memory)
+    if (range.first <= touched.first && touched.first + touched.bytes <= range.last) return {};
+  return fmt::format("a copy outside all memory ({} bytes at {:#x})", touched.bytes, touched.first);
+}
+
+/// Reads its source and writes when its stream comes to it, as with memory that needs no staging.
+Result copy(void* to, const void* from, std::vector<Touched> device, std::size_t bytes,
+            Stream stream) {
+  return queues().enqueue(stream, [=, device = std::move(device)]() -> std::string {
+    const auto memory = known_memory();
+    for (const Touched& touched : device)
+      if (std::string fault = outside_all(memory, touched); !fault.empty()) return fault;
+    std::memcpy(to, from, bytes);
+    return {};
+  });
+}
 
 std::string run_kernel(const FakeFunction& function, unsigned grid, unsigned block,
                        unsigned cluster, unsigned shared_bytes, const void* args) {
+  if (!function.module->loaded) return function.name + " is in a module that has been unloaded";
   const auto memory = known_memory();
   std::uint64_t seed;
   {
@@ -117,15 +119,31 @@ Result launch(const cuda::LaunchConfig& config, unsigned cluster, FunctionHandle
     const std::lock_guard lock(state().mutex);
     state().counters.launches.push_back({fake.name, config.stream, cluster});
   }
-  launch_fault =
-      run_kernel(fake, config.grid[0], config.block[0], cluster, config.shared_bytes, args.data());
-  return launch_fault.empty() ? cuda::kSuccess : kLaunchFailed;
+  const unsigned grid = config.grid[0], block = config.block[0], shared = config.shared_bytes;
+  return queues().enqueue(config.stream, [=, &fake, args = std::move(args)] {
+    return run_kernel(fake, grid, block, cluster, shared, args.data());
+  });
 }
 
 }  // namespace
 
-void* own_stream() { return &own_stream_owner; }
-void* foreign_stream() { return &foreign_stream_owner; }
+Context primary_context() { return reinterpret_cast<Context>(&primary); }
+Context other_context() { return reinterpret_cast<Context>(&other); }
+
+Result enter(Safety safety) {
+  queues().advance();
+  {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    ++s.counters.calls;
+    if (s.countdown > 0 && --s.countdown == 0) return s.failure;
+  }
+  return safety == unsafe_in_capture ? queues().unsafe_call() : cuda::kSuccess;
+}
+Result enter_context(Safety safety) {
+  if (const Result result = enter(safety)) return result;
+  return depth > 0 || set_current ? cuda::kSuccess : kInvalidContext;
+}
 
 extern "C" {
 FUSEPLAN_EMULATOR_API Result cuInit(unsigned) {
@@ -143,7 +161,11 @@ FUSEPLAN_EMULATOR_API Result cuGetErrorName(Result result, const char** text) {
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuGetErrorString(Result result, const char** text) {
-  *text = result == kLaunchFailed ? launch_fault.c_str() : "as the test wanted";
+  static thread_local std::string words;
+  words = result == kLaunchFailed ? queues().fault()
+          : result == kHeld       ? "waits for a stream that a test holds"
+                                  : "as the test wanted";
+  *text = words.c_str();
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuDeviceGetCount(int* count) {
@@ -163,12 +185,12 @@ FUSEPLAN_EMULATOR_API Result cuDeviceGetAttribute(int* value, int attribute, Dev
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
-  *context = reinterpret_cast<Context>(&primary);
+  *context = primary_context();
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuCtxPushCurrent_v2(Context context) {
   if (const Result result = enter()) return result;
-  if (context != reinterpret_cast<Context>(&primary)) return kInvalidContext;
+  if (context != primary_context()) return kInvalidContext;
   ++depth;
   const std::lock_guard lock(state().mutex);
   ++state().counters.pushed;
@@ -182,14 +204,15 @@ FUSEPLAN_EMULATOR_API Result cuCtxPopCurrent_v2(Context*) {
   }
   return enter();
 }
-FUSEPLAN_EMULATOR_API Result cuStreamGetCtx(Stream stream, Context* context) {
-  *context = *reinterpret_cast<Context*>(stream);
-  return enter();
+FUSEPLAN_EMULATOR_API Result cuCtxSetCurrent(Context context) {
+  if (const Result result = enter()) return result;
+  if (context != nullptr && context != primary_context()) return kInvalidContext;
+  set_current = context != nullptr;
+  return cuda::kSuccess;
 }
-FUSEPLAN_EMULATOR_API Result cuStreamSynchronize(Stream) { return enter_context(forbidden); }
 
 FUSEPLAN_EMULATOR_API Result cuModuleLoadData(Module* module, const void* image) {
-  if (const Result result = enter_context(forbidden)) return result;
+  if (const Result result = enter_context(unsafe_in_capture)) return result;
   std::uint64_t bytes = 0;  // fake_nvrtc.cpp puts it in front
   std::memcpy(&bytes, image, sizeof bytes);
   const int file = memfd_create("kernel", MFD_CLOEXEC);
@@ -198,21 +221,23 @@ FUSEPLAN_EMULATOR_API Result cuModuleLoadData(Module* module, const void* image)
     return close(file), kInvalidImage;
   void* library = dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return close(file), kInvalidImage;
-  *module = reinterpret_cast<Module>(new FakeModule{library, file});
+  static auto& modules = *new std::vector<std::unique_ptr<FakeModule>>;
   const std::lock_guard lock(state().mutex);
+  modules.push_back(std::make_unique<FakeModule>(library, file));
+  *module = reinterpret_cast<Module>(modules.back().get());
   ++state().counters.modules;
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuModuleUnload(Module module) {
   auto* fake = reinterpret_cast<FakeModule*>(module);
+  fake->loaded = false;  // and never deleted: what is queued finds out
   dlclose(fake->library);
   close(fake->file);
-  delete fake;
   {
     const std::lock_guard lock(state().mutex);
     --state().counters.modules;
   }
-  return enter_context(forbidden);
+  return enter_context(unsafe_in_capture);
 }
 FUSEPLAN_EMULATOR_API Result cuModuleGetFunction(FunctionHandle* function, Module module,
                                                  const char* name) {
@@ -239,7 +264,7 @@ FUSEPLAN_EMULATOR_API Result cuFuncSetAttribute(FunctionHandle function, int att
   return cuda::kSuccess;
 }
 
-FUSEPLAN_EMULATOR_API Result cuFuncLoad(FunctionHandle) { return enter_context(forbidden); }
+FUSEPLAN_EMULATOR_API Result cuFuncLoad(FunctionHandle) { return enter_context(unsafe_in_capture); }
 
 FUSEPLAN_EMULATOR_API Result cuLaunchKernel(FunctionHandle function, unsigned grid_x,
                                             unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -270,7 +295,7 @@ FUSEPLAN_EMULATOR_API Result cuLaunchKernelEx(const cuda::LaunchConfig* config,
 }
 
 FUSEPLAN_EMULATOR_API Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
-  if (const Result result = enter_context(forbidden)) return result;
+  if (const Result result = enter_context(unsafe_in_capture)) return result;
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (memory == nullptr) return cuda::kOutOfMemory;
   *pointer = reinterpret_cast<DevicePointer>(memory);
@@ -280,7 +305,7 @@ FUSEPLAN_EMULATOR_API Result cuMemAlloc_v2(DevicePointer* pointer, std::size_t b
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuMemFree_v2(DevicePointer pointer) {
-  if (const Result result = enter_context(forbidden)) return result;
+  if (const Result result = enter_context(unsafe_in_capture)) return result;
   {
     const std::lock_guard lock(state().mutex);
     if (state().memory.erase(pointer) == 0) return kInvalidValue;
@@ -289,17 +314,49 @@ FUSEPLAN_EMULATOR_API Result cuMemFree_v2(DevicePointer pointer) {
   std::free(host(pointer));
   return cuda::kSuccess;
 }
+FUSEPLAN_EMULATOR_API Result cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* all_bytes) {
+  *free_bytes = std::size_t{64} << 20, *all_bytes = std::size_t{128} << 20;
+  return enter_context();
+}
+
 FUSEPLAN_EMULATOR_API Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from,
-                                                  std::size_t bytes, Stream) {
-  return copy(host(to), from, bytes);
+                                                  std::size_t bytes, Stream stream) {
+  if (const Result result = enter_context()) return result;
+  return copy(host(to), from, {{to, bytes}}, bytes, stream);
 }
 FUSEPLAN_EMULATOR_API Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes,
-                                                  Stream) {
-  return copy(to, host(from), bytes);
+                                                  Stream stream) {
+  if (const Result result = enter_context()) return result;
+  return copy(to, host(from), {{from, bytes}}, bytes, stream);
 }
 FUSEPLAN_EMULATOR_API Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from,
-                                                  std::size_t bytes, Stream) {
-  return copy(host(to), host(from), bytes);
+                                                  std::size_t bytes, Stream stream) {
+  if (const Result result = enter_context()) return result;
+  return copy(host(to), host(from), {{to, bytes}, {from, bytes}}, bytes, stream);
+}
+
+// The synchronous ones: in the legacy default stream. One inside the device does not wait.
+FUSEPLAN_EMULATOR_API Result cuMemcpyHtoD_v2(DevicePointer to, const void* from,
+                                             std::size_t bytes) {
+  if (const Result result = cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr)) return result;
+  return queues().synchronize(Stream{});
+}
+FUSEPLAN_EMULATOR_API Result cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
+  if (const Result result = cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr)) return result;
+  return queues().synchronize(Stream{});
+}
+FUSEPLAN_EMULATOR_API Result cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from,
+                                             std::size_t bytes) {
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
+}
+
+/// This library, in which no other's symbols are found.
+void* own_library() {
+  static void* const handle = [] {
+    Dl_info info{};
+    return dladdr(&primary, &info) == 0 ? nullptr : dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  }();
+  return handle;
 }
 
 /// Knows base names and the versions that gave them their signatures, as drivers from 12.0 on do.
@@ -308,7 +365,7 @@ FUSEPLAN_EMULATOR_API Result cuGetProcAddress_v2(const char* base, void** functi
   if (version > kVersion) return kInvalidValue;
 #define FUSEPLAN_CUDA(name, base_name, symbol, since, parameters) \
   if (std::strcmp(base, base_name) == 0)                          \
-    *function = version >= since ? dlsym(RTLD_DEFAULT, symbol) : nullptr;
+    *function = version >= since ? dlsym(own_library(), symbol) : nullptr;
 #include "backend/cuda/driver_functions.def"
 #undef FUSEPLAN_CUDA
   return *function == nullptr ? kNotFound : cuda::kSuccess;

@@ -3,12 +3,22 @@
 // every tile, and what its solver refuses.
 #include <fmt/format.h>
 
+#include "backend/backend.hpp"
+#include "driver_calls.hpp"
 #include "emulated.hpp"
 #include "expr/passes.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
+
+class DeviceHopper : public testing::Test {
+ protected:
+  void SetUp() override {
+    const DeviceId device = find_device("cuda:0");
+    ASSERT_EQ(device.backend->traits(device.index).arch, "sm_90a") << "gpu-check leaves these out";
+  }
+};
 
 /// Landings of asynchronous work differ from block to block and from stream to stream.
 void expect_right_in_all_orders(const Handle& handle, const std::string& problem) {
@@ -19,7 +29,7 @@ void expect_right_in_all_orders(const Handle& handle, const std::string& problem
 
 // Strides, padding that differs by axis and side, filters that are not square, channels that fill
 // no piece of 64, and outputs that fill no tile.
-TEST(Hopper, Shapes) {
+TEST_F(DeviceHopper, Shapes) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   for (const char* problem : {
            "f16:3x72x9x11:nhwc;conv(f16:96x72x3x2:nhwc,pad=1x0,stride=2x1);bias(f32:1x96x1x1)",
@@ -32,7 +42,7 @@ TEST(Hopper, Shapes) {
     expect_right_in_all_orders(handle, problem);
 }
 
-TEST(Hopper, EveryTile) {
+TEST_F(DeviceHopper, EveryTile) {
   const Handle handle = emulated_handle();
   std::uint64_t stream = 0;
   for (const char* tile : {"128x256", "256x128", "128x192", "128x128", "256x64"}) {
@@ -48,7 +58,7 @@ TEST(Hopper, EveryTile) {
 }
 
 // Results that cannot leave through the copy engine: other types, channels or strides.
-TEST(Hopper, StoresOfThreads) {
+TEST_F(DeviceHopper, StoresOfThreads) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x128");
   for (const char* problem : {
            "f16:2x64x9x9:nhwc;conv(f16:75x64x3x3:nhwc,pad=1x1);bias(f32:1x75x1x1)",
@@ -58,7 +68,7 @@ TEST(Hopper, StoresOfThreads) {
     expect_right_in_all_orders(handle, problem);
 }
 
-TEST(Hopper, Blending) {
+TEST_F(DeviceHopper, Blending) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   expect_right_on_device(
       handle,
@@ -67,7 +77,7 @@ TEST(Hopper, Blending) {
 }
 
 // One binary for all sizes, and one for pointers that copies cannot take.
-TEST(Hopper, OneBinaryForAllSizes) {
+TEST(EmulatedHopper, OneBinaryForAllSizes) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   emulator::reset();
   for (const char* size : {"2x16x8x8", "1x16x5x9", "3x16x8x7"})
@@ -81,21 +91,21 @@ TEST(Hopper, OneBinaryForAllSizes) {
 }
 
 // Maps are encoded by the launch, which allocates nothing and may be captured.
-TEST(Hopper, EncodesMapsWhileCaptured) {
+TEST(EmulatedHopper, EncodesMapsWhileCaptured) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   EmulatedCase c(driver::parse_problem("f16:1x64x9x9:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)"));
   c.compile(handle.get());
   emulator::reset();
-  emulator::set_capturing(true);
-  const fuseplanStatus_t status =
-      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
-                          c.output().data(), c.args());
+  void* const stream = emulator::new_stream(false);
+  driver::check(fuseplanSetStream(handle.get(), stream));
+  const CapturedGraph graph(stream, [&] { c.launch(handle.get()); });
+  EXPECT_EQ(graph.result(), 0);
   const emulator::Counters counters = emulator::counters();
-  emulator::reset();
-  EXPECT_EQ(status, fuseplanStatusSuccess) << fuseplanGetLastErrorMessage();
   EXPECT_EQ(counters.capture_violations, 0);
   ASSERT_EQ(counters.launches.size(), 1u);
   EXPECT_EQ(counters.launches[0].kernel, "fp_conv_hopper");
+  graph.launch(stream);
+  driver::check(fuseplanSynchronize(handle.get()));
   EXPECT_TRUE(c.compare().ok());
 }
 
@@ -107,7 +117,7 @@ std::string first_tile(const std::string& text) {
 
 // No tile wider than the channels; the largest where there is work for all multiprocessors; smaller
 // ones where that leaves most of them idle.
-TEST(Hopper, TilesByTheModel) {
+TEST_F(DeviceHopper, TilesByTheModel) {
   const std::string filter = ":nhwc;conv(f16:";
   EXPECT_EQ(first_tile("f16:64x64x56x56" + filter + "64x64x3x3:nhwc,pad=1x1)"), "256x64");
   EXPECT_EQ(first_tile("f16:256x256x28x28" + filter + "512x256x3x3:nhwc,pad=1x1)"), "128x256");
@@ -123,7 +133,7 @@ std::string refusal(const std::string& text, const std::string& arch = "sm_90a")
   return verdict.accepted() ? "" : verdict.rejections().front().sentence();
 }
 
-TEST(Hopper, RefusesWithAReason) {
+TEST_F(DeviceHopper, RefusesWithAReason) {
   const std::string good = "f16:1x64x8x8:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)";
   EXPECT_EQ(refusal(good), "");
   struct Row {

@@ -2,6 +2,7 @@
 // The kernels' own sources in the emulator, through the C API on "cuda:0", against the reference.
 #include <fmt/format.h>
 
+#include "backend/backend.hpp"
 #include "emulated.hpp"
 #include "expr/passes.hpp"
 #include "solve/solver.hpp"
@@ -10,11 +11,13 @@
 namespace fuseplan::test {
 namespace {
 
-/// Whether the solver takes the problem on the emulated device.
+/// Whether the solver takes the problem on the device.
 bool takes(const Solver& solver, const ProblemSpec& spec) {
   const Problem problem = parse_problem(driver::to_text(spec));
   const SplitChain chain = optimize(lower(problem), {});
-  const Traits traits = {.backend = "cuda", .arch = "sm_90a", .tf32 = true};
+  const DeviceId device = find_device("cuda:0");
+  Traits traits = device.backend->traits(device.index);
+  traits.tf32 = true;
   Verdict verdict(solver.id());
   solver.accepts({problem, chain, traits}, verdict);
   return verdict.accepted();
@@ -38,7 +41,11 @@ TEST_P(DeviceSamples, EveryType) {
       expect_right_on_device(handle, problem, solver.c_str(),
                              {.stream = stream, .misalign = misalign});
   }
-  EXPECT_GT(taken, 0);
+  if (on_gpu() && taken == 0) {
+    std::printf("%s is not for this device\n", solver.c_str());
+  } else {
+    EXPECT_GT(taken, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceSamples, testing::ValuesIn(samples_on("cuda")),

@@ -4,12 +4,15 @@
 #include "emulated.hpp"
 
 namespace fuseplan::test {
-
-std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
-  return stream << mutant.name;
-}
-
 namespace {
+
+/// What is wrong with how the mistake was noticed.
+std::string complaint(const Mutant& mutant, const std::string& said) {
+  if (mutant.word == nullptr)
+    return said.empty() ? "" : "expected a wrong result and not the words: " + said;
+  if (said.find(mutant.word) != said.npos) return "";
+  return std::string("expected the words \"") + mutant.word + "\" and not \"" + said + '"';
+}
 
 struct Seen {
   bool wrong;
@@ -23,29 +26,32 @@ Seen run(const Mutant& mutant, std::uint64_t seed) {
   const Handle handle = emulated_handle((std::string("--cache=off ") + mutant.options).c_str());
   EmulatedCase c(driver::parse_problem(mutant.problem));
   c.compile(handle.get());
-  const fuseplanStatus_t status =
-      fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(), c.output_desc(),
-                          c.output().data(), c.args());
-  emulator::reset();
+  c.launch(handle.get());
+  const fuseplanStatus_t status = fuseplanSynchronize(handle.get());
   const std::string said = status == fuseplanStatusSuccess ? "" : fuseplanGetLastErrorMessage();
+  emulator::reset();
   return {!c.compare().ok(), said};
+}
+
+std::string try_out(const Mutant& mutant) {
+  constexpr std::uint64_t kOrders = 4;
+  for (std::uint64_t order = 0; order < kOrders; ++order) {
+    const auto [wrong, said] = run(mutant, test_seed() + order);
+    if (wrong || !said.empty()) return complaint(mutant, said);
+  }
+  return fmt::format("survived {} orders of threads", kOrders);
 }
 
 }  // namespace
 
-void expect_noticed(const Mutant& mutant) {
-  constexpr std::uint64_t kOrders = 4;
-  for (std::uint64_t order = 0; order < kOrders; ++order) {
-    const auto [wrong, said] = run(mutant, test_seed() + order);
-    if (!wrong && said.empty()) continue;
-    if (mutant.word == nullptr) {
-      EXPECT_EQ(said, "") << "expected a wrong result";
-    } else {
-      EXPECT_NE(said.find(mutant.word), std::string::npos) << said;
-    }
-    return;
-  }
-  ADD_FAILURE() << "survived " << kOrders << " orders of threads, seed " << test_seed();
+std::ostream& operator<<(std::ostream& stream, const Mutant& mutant) {
+  return stream << mutant.name;
+}
+
+void expect_noticed(const Mutant& mutant, const ChildLimits& limits) {
+  const ChildResult result = run_in_child([&] { return try_out(mutant); }, limits);
+  EXPECT_EQ(result.problem, "") << mutant.name << "'s process";
+  EXPECT_EQ(result.said, "") << mutant.name << ", seed " << test_seed();
 }
 
 }  // namespace fuseplan::test

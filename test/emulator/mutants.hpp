@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "support/child.hpp"
+
 namespace fuseplan::test {
 
 /// A mistake put into a kernel's source.
@@ -14,8 +16,13 @@ struct Mutant {
 };
 std::ostream& operator<<(std::ostream& stream, const Mutant& mutant);
 
-/// Runs the problem with the mistake, and expects the result or the emulator to show it: in one of
-/// a few orders of threads, since a mistake may hide in some.
-void expect_noticed(const Mutant& mutant);
+/// Far more than any mutant needs.
+inline constexpr ChildLimits kMutantLimits = {.time = std::chrono::seconds(120),
+                                              .memory = std::size_t{8} << 30};
+
+/// Runs the problem with the mistake in a process of its own, and expects the result or the
+/// emulator to show it: in one of a few orders of threads, since a mistake may hide in some. A
+/// process that ends in any other way is a failure that says how.
+void expect_noticed(const Mutant& mutant, const ChildLimits& limits = kMutantLimits);
 
 }  // namespace fuseplan::test

@@ -183,6 +183,7 @@ TEST(DeviceNorm, TheSameBitsInAnyOrderOfThreads) {
         c.compile(handle.get());
         emulator::set_seed(test_seed() + seed);
         c.execute(handle.get());
+        c.fetch();
         written[seed].push_back(c.output());
         for (std::size_t i = 0; i < c.result_count(); ++i) written[seed].push_back(c.result(i));
       }

@@ -41,7 +41,7 @@ TEST(DevicePlacement, WritingBesideACopyIsSeen) {
   EXPECT_NE(c.output().damage(), "");
 }
 
-TEST(DevicePlacement, NothingIsLeftOnTheDevice) {
+TEST(EmulatedPlacement, NothingIsLeftOnTheDevice) {
   const Handle handle = emulated_handle();
   emulator::reset();
   {

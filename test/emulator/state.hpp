@@ -16,7 +16,6 @@ struct State {
   Counters counters;
   long countdown = 0;  ///< calls until one fails; 0: none
   int failure = 0;
-  bool capturing = false;
   std::uint64_t seed = 1;
   std::map<std::uintptr_t, std::size_t> memory;  ///< that kernels may touch
   std::optional<std::pair<std::string, std::string>> mutation;

@@ -17,6 +17,9 @@ const char* const kWide =
 // Nothing is.
 const char* const kGathered =
     "f16:2x11x7x9:nchw;conv(f16:37x11x3x2,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x37x1x1)";
+// The same with the channels innermost.
+const char* const kFewChannels =
+    "f16:2x3x9x7:nhwc;conv(f16:24x3x3x2:nhwc,pad=1x1,stride=1x2,dilation=2x1)";
 // Three spatial axes, taps together or channels together.
 const char* const kVolume =
     "f16:2x5x5x6x4:nchw;conv(f16:19x5x3x2x3,pad=2x0x1,stride=1x2x1,dilation=2x1x1)";
@@ -49,8 +52,10 @@ const Mutant kMutants[] = {
      "fp_multiply(ring + (step + 1) % FP_STAGES", kWide, nullptr, kSmall},
     {"OverwritesWhatIsRead", "ring + next % FP_STAGES", "ring + step % FP_STAGES", kWide, nullptr,
      kSmall},
-    {"StepTooFew", "step < depth.steps; ++step", "step + 1 < depth.steps; ++step", kWide, nullptr,
-     kSmall},
+    {"StepTooFew", "next < depth.steps + FP_AHEAD", "next + 1 < depth.steps + FP_AHEAD", kWide,
+     nullptr, kSmall},
+    {"MultipliesBeforeItHasLoaded", "|| next >= FP_AHEAD", "|| true", kGathered, nullptr, kSmall},
+    {"LoadsTooLate", "|| next >= FP_AHEAD", "|| next > FP_AHEAD", kGathered, nullptr, kSmall},
     {"RowsReadUnswizzled", "fp_slot_at(row + i * 16, chunk + lane / 16)",
      "((row + i * 16) * FP_CHUNKS + chunk + lane / 16) * 16", kWide, nullptr, kSmall},
     {"ColumnsHalvesSwapped", "chunk + lane / 8 % 2", "chunk + lane / 16", kWide, nullptr, kSmall},
@@ -117,16 +122,32 @@ const Mutant kMutants[] = {
      kWide, "second arrival", kSplit},
     {"StagedChannelsOverTheTile", "float* const staged = shared + FP_BM * FP_PART_ROW;",
      "float* const staged = shared;", kGathered, nullptr, kSplitInTwo},
-    {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, pixel, tap)", "d + e < FP_DEPTH",
+    {"NoGatheredBound", "d + e < FP_DEPTH && fp_is_inside(a, place, {})", "d + e < FP_DEPTH",
      kGathered, "", kSmall},
-    {"TapsDoNotCarry", "if (tap.r == FP_R) tap.r = 0, ++(FP_VOLUME ? tap.t : tap.c);", "",
+    {"RowsDoNotCarry", "    if (tap.s == FP_S) next_row();\n    if (FP_VOLUME &&",
+     "    if (FP_VOLUME &&", kGathered, "", kSmall},
+    {"PlanesDoNotCarry", "    if (FP_VOLUME && tap.r == FP_R) next_plane();\n    if (FP_VOLUME ?",
+     "    if (FP_VOLUME ?", kVolume, "", kSmall},
+    {"ChannelsDoNotCarry", "if (FP_VOLUME ? tap.t == FP_T : tap.r == FP_R) next_channel();", "",
      kGathered, "", kSmall},
-    {"PlanesDoNotCarry", "if (FP_VOLUME && tap.t == FP_T) tap.t = 0, ++tap.c;", "", kVolume, "",
+    {"RowsBeginWhereTheyEnded", "row - FP_S * column", "row", kGathered, "", kSmall},
+    {"RowsEndWhereTheyBegan", "place.w -= FP_S * FP_DILATION_W, ", "", kGathered, "", kSmall},
+    {"PlanesBeginWhereTheyEnded", "plane - FP_R * row", "plane", kVolume, "", kSmall},
+    {"PlanesEndWhereTheyBegan", "place.h -= FP_R * FP_DILATION_H, ", "", kVolume, "", kSmall},
+    {"ChannelsBeginWhereTheyEnded", "a.input_stride[1] - FP_R * row", "a.input_stride[1]",
+     kGathered, "", kSmall},
+    {"VolumesBeginWhereTheyEnded", "a.input_stride[1] - FP_T * plane", "a.input_stride[1]", kVolume,
+     "", kSmall},
+    {"NoFirstTap", "pixel.at + fp_tap_offset(a, tap), tap.t", "pixel.at, tap.t", kGathered, "",
      kSmall},
-    {"PlanesDoNotCarryInSlices", "if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) tap.r = 0, ++tap.t;",
-     "", kSlices, "", kSmall},
+    {"ChannelsInnermostDoNotReturn", "place.at -= FP_C * a.input_stride[1];", "", kFewChannels, "",
+     kSmall},
+    {"ChannelsInnermostDoNotCarry", "if (!FP_WHOLE && tap.s == FP_S) next_row();", "", kFewChannels,
+     "", kSmall},
+    {"PlanesDoNotCarryInSlices", "if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) next_plane();", "",
+     kSlices, "", kSmall},
     {"NoBoundOfPlanes", "(!FP_VOLUME || (unsigned)d < a.input_d) && ", "", kVolume, "", kSmall},
-    {"PlanesUndilated", "pixel.d + tap.t * FP_DILATION_D", "pixel.d + tap.t", kVolume, "", kSmall},
+    {"PlanesUndilated", "tap.t * FP_DILATION_D + pixel.d", "tap.t + pixel.d", kVolume, "", kSmall},
     {"PlanesOfTheFirstImage", "FP_VOLUME ? fp_divide(plane, a.depth) : plane", "plane", kVolume,
      kOutside, kSmall},
     {"NoPaddingOfPlanes", "at.o * FP_STRIDE_D - FP_PAD_D", "at.o * FP_STRIDE_D", kVolume, "",

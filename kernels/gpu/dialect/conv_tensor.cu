@@ -4,8 +4,9 @@
 // share its depth. Shared memory is a ring of FP_STAGES stages; a stage holds, of each row and
 // column, FP_CHUNKS chunks of 16 bytes along the depth. A chunk that lies together in memory is
 // copied there (cp.async); another is gathered value by value. In the end the tile passes through
-// shared memory, so that threads run along memory in the chain. With FP_SPLIT blocks for a tile each
-// sums up a part of its depth; they are a cluster, in which each adds up and finishes some rows.
+// shared memory, so that threads run along memory in the chain. With FP_SPLIT blocks for a tile
+// each sums up a part of its depth; they are a cluster, in which each adds up and finishes some
+// rows.
 
 // Values of a chunk.
 #define FP_EACH (FP_INPUT == FP_F32 ? 4 : 8)
@@ -15,6 +16,7 @@
 #define FP_LOADS_B ((FP_BN * FP_CHUNKS + FP_THREADS - 1) / FP_THREADS)
 #define FP_COLUMNS_AT (FP_BM * FP_CHUNKS * 16)
 #define FP_STAGE (FP_COLUMNS_AT + FP_BN * FP_CHUNKS * 16)
+#define FP_AHEAD (FP_STAGES - 1)
 // Rows and columns of a warp.
 #define FP_WM (FP_BM / FP_WARPS_M)
 #define FP_WN (FP_BN / FP_WARPS_N)
@@ -52,13 +54,55 @@ FP_FN fp_vec fp_pack(const unsigned* bits) {
     words.w[w] = FP_EACH == 4 ? bits[w] : bits[2 * w % FP_EACH] | bits[(2 * w + 1) % FP_EACH] << 16;
   return words;
 }
+// A tap's place in the input, and the next one's: steps add what they cross, so that no value of a
+// chunk costs products.
+FP_FN fp_pixel fp_tap_place(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
+  return {pixel.at + fp_tap_offset(a, tap), tap.t * FP_DILATION_D + pixel.d,
+          tap.r * FP_DILATION_H + pixel.h, tap.s * FP_DILATION_W + pixel.w};
+}
+FP_FN void fp_next_place(const fp_args& a, fp_pixel& place, fp_tap& tap) {
+  const long long plane = FP_DILATION_D * a.input_stride[2],
+                  row = FP_DILATION_H * a.input_stride[3],
+                  column = FP_DILATION_W * a.input_stride[4];
+  const auto next_column = [&] { ++tap.s, place.w += FP_DILATION_W, place.at += column; };
+  const auto next_row = [&] {
+    tap.s = 0, ++tap.r;
+    place.w -= FP_S * FP_DILATION_W, place.h += FP_DILATION_H, place.at += row - FP_S * column;
+  };
+  const auto next_plane = [&] {
+    tap.r = 0, ++tap.t;
+    place.h -= FP_R * FP_DILATION_H, place.d += FP_DILATION_D, place.at += plane - FP_R * row;
+  };
+  const auto next_channel = [&] {
+    ++tap.c;
+    if (FP_VOLUME)
+      tap.t = 0, place.d -= FP_T * FP_DILATION_D, place.at += a.input_stride[1] - FP_T * plane;
+    else
+      tap.r = 0, place.h -= FP_R * FP_DILATION_H, place.at += a.input_stride[1] - FP_R * row;
+  };
+  if (FP_TAPS_INNER) {
+    next_column();
+    if (tap.s == FP_S) next_row();
+    if (FP_VOLUME && tap.r == FP_R) next_plane();
+    if (FP_VOLUME ? tap.t == FP_T : tap.r == FP_R) next_channel();
+  } else {
+    ++tap.c, place.at += a.input_stride[1];
+    if (!FP_WHOLE && tap.c == FP_C) {
+      tap.c = 0, place.at -= FP_C * a.input_stride[1];
+      next_column();
+    }
+    if (!FP_WHOLE && tap.s == FP_S) next_row();
+    if (!FP_WHOLE && FP_VOLUME && tap.r == FP_R) next_plane();
+  }
+}
 FP_FN fp_vec fp_gather_input(const fp_args& a, const fp_pixel& pixel, unsigned d) {
   unsigned bits[FP_EACH];
   fp_tap tap = fp_tap_of(d);
+  fp_pixel place = fp_tap_place(a, pixel, tap);
   FP_UNROLL
-  for (int e = 0; e < FP_EACH; ++e, fp_next_tap(tap)) {
-    const bool there = d + e < FP_DEPTH && fp_is_inside(a, pixel, tap);
-    bits[e] = there ? fp_bits<FP_INPUT>(a.input, pixel.at + fp_tap_offset(a, tap)) : 0u;
+  for (int e = 0; e < FP_EACH; ++e, fp_next_place(a, place, tap)) {
+    const bool there = d + e < FP_DEPTH && fp_is_inside(a, place, {});
+    bits[e] = there ? fp_bits<FP_INPUT>(a.input, place.at) : 0u;
   }
   return fp_pack(bits);
 }
@@ -334,18 +378,22 @@ FP_KERNEL_BLOCKS(fp_conv_tensor, FP_THREADS, (FP_HAS_ASYNC ? FP_BLOCKS : 1)) {
   for (int i = 0; i < FP_WM * FP_WN / 32; ++i)
     sums[i / 4 / (FP_WN / 8)][i / 4 % (FP_WN / 8)][i % 4] = 0.0f;
   fp_gathered gathered;
+  // Loads are FP_AHEAD steps ahead. Gathering is much code: then it stands in one loop, whose first
+  // turns only load. Copying is little, and a loop of its own takes fewer registers.
+  constexpr unsigned first = FP_COPY_INPUT ? FP_AHEAD : 0;
   FP_ONE_BY_ONE
-  for (unsigned step = 0; step + 1 < FP_STAGES; ++step) {
+  for (unsigned step = 0; step < first; ++step) {
     fp_load_step(a, tile, pixels, depth, step, ring + step * FP_STAGE, gathered);
     fp_put_down(a, depth, step, ring + step * FP_STAGE, gathered);
   }
   FP_ONE_BY_ONE
-  for (unsigned step = 0; step < depth.steps; ++step) {
-    const unsigned next = step + FP_STAGES - 1, free = ring + next % FP_STAGES * FP_STAGE;
+  for (unsigned next = first; next < depth.steps + FP_AHEAD; ++next) {
+    const unsigned step = next - FP_AHEAD, free = ring + next % FP_STAGES * FP_STAGE;
     fp_cp_wait<FP_STAGES - 2>();
     fp_barrier();
     fp_load_step(a, tile, pixels, depth, next, free, gathered);
-    fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
+    if (first == FP_AHEAD || next >= FP_AHEAD)
+      fp_multiply(ring + step % FP_STAGES * FP_STAGE, sums);
     fp_put_down(a, depth, next, free, gathered);
   }
   if constexpr (FP_WARPS_K > 1) fp_add_depths(sums, shared);

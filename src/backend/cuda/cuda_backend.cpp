@@ -26,10 +26,14 @@ class LoadedModule {
     const CurrentContext current(device_);
     driver().check(driver().module_load(&module_, image.data()), "cuModuleLoadData");
   }
+  /// Plans may go while their kernels are queued on any stream, and nothing says that unloading
+  /// waits for them. During a capture, which forbids waiting, the module stays.
   ~LoadedModule() {
     try {
       const CurrentContext current(device_);
-      driver().check(driver().module_unload(module_), "cuModuleUnload");
+      const Result waited = driver().context_synchronize();
+      if (!is_of_capture(waited)) driver().check(driver().module_unload(module_), "cuModuleUnload");
+      driver().check(waited, "cuCtxSynchronize");
     } catch (const Error& error) {
       log(LogLevel::warning, "cuda", "{}", error.what());
     }

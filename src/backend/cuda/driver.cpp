@@ -93,7 +93,7 @@ const Loaded& loaded() {
 
 Status status_of(Result result) {
   if (result == kOutOfMemory) return Status::AllocFailed;
-  if (result >= kCaptureUnsupported && result <= kCaptureLast) return Status::BadParm;
+  if (is_of_capture(result)) return Status::BadParm;
   return Status::InternalError;
 }
 

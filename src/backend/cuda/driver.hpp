@@ -20,6 +20,9 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100;
 inline constexpr Result kDriverMismatch = 803, kNotCompatible = 804;
 inline constexpr Result kCaptureUnsupported = 900, kCaptureLast = 908;
+inline bool is_of_capture(Result result) {
+  return result >= kCaptureUnsupported && result <= kCaptureLast;
+}
 // CUdevice_attribute, CUfunction_attribute
 inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;
 inline constexpr int kLocalBytes = 3, kMaxSharedBytes = 8;
