@@ -51,14 +51,14 @@ class Choice {
       return false;
     }
     proposed_ += proposals.size();
-    for (const CudnnDescriptor& proposal : proposals) {
+    for (CudnnDescriptor& proposal : proposals) {
       if (tried_ == kMostPlans || (tried_ > 0 && since(asked) > kEnoughSeconds)) break;
       const EngineFacts engine = facts_of(graph_.backend(), proposal);
       if (!admits(numbers_, engine)) {
         ++other_numbers_;
         continue;
       }
-      consider(proposal, engine);
+      consider(std::move(proposal), engine);
     }
     if (tried_ == 0) return false;
     best_.text += "; the fastest of " + std::to_string(tried_) + " tried, heuristic " +
@@ -80,9 +80,9 @@ class Choice {
   }
 
  private:
-  void consider(const CudnnDescriptor& proposal, const EngineFacts& engine) {
+  void consider(CudnnDescriptor proposal, const EngineFacts& engine) {
     try {
-      auto plan = std::make_unique<CudnnPlan>(graph_, proposal);
+      auto plan = std::make_unique<CudnnPlan>(graph_, std::move(proposal));
       const double built = since(start_);
       const Clock::time_point before = Clock::now();
       double seconds = seconds_(*plan);
@@ -130,10 +130,14 @@ class Choice {
 GraphChoice choose_plan(const CudnnBackend& backend, const GraphTarget& target,
                         const GraphSpec& spec, GraphNumbers numbers, const PlanTimer& seconds) {
   const Clock::time_point start = Clock::now();
-  const CudnnGraph graph(backend, target, spec);
-  Choice choice(graph, target, numbers, seconds, start);
-  for (const Heuristic& heuristic : kHeuristics)
-    if (choice.ask(heuristic)) return choice.take();
+  auto graph = std::make_unique<CudnnGraph>(backend, target, spec);
+  Choice choice(*graph, target, numbers, seconds, start);
+  for (const Heuristic& heuristic : kHeuristics) {
+    if (!choice.ask(heuristic)) continue;
+    GraphChoice best = choice.take();
+    best.graph = std::move(graph);
+    return best;
+  }
   throw std::runtime_error(choice.why_none());
 }
 

@@ -13,6 +13,7 @@ namespace fuseplan::driver {
 enum class GraphNumbers { any, no_tensor_cores, tensor_cores };
 
 struct GraphChoice {
+  std::unique_ptr<CudnnGraph> graph;
   std::unique_ptr<CudnnPlan> plan;
   std::string text;  ///< which engine, of how many
   PlanTimes times;

@@ -60,10 +60,9 @@ AffineValues values_of(const ChannelAffine& affine, Case& problem) {
   return y;
 }
 
-GraphParameters::GraphParameters(fuseplanHandle_t handle, BatchedCase& fused, const GraphSpec& spec,
+GraphParameters::GraphParameters(fuseplanHandle_t handle, Case& one, const GraphSpec& spec,
                                  const GraphForm& form)
     : handle_(handle) {
-  Case& one = fused.one();
   std::vector<AffineValues> affines;
   for (const ChannelAffine& affine : spec.affines) affines.push_back(values_of(affine, one));
   for (const GraphTensor& tensor : spec.tensors) {

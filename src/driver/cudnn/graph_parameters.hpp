@@ -4,9 +4,9 @@
 #include <map>
 #include <memory>
 
+#include "driver/case.hpp"
 #include "driver/cudnn/graph_spec.hpp"
 #include "driver/cudnn/on_device.hpp"
-#include "driver/device/batched_case.hpp"
 
 namespace fuseplan::driver {
 
@@ -18,10 +18,10 @@ struct AffineValues {
 /// A run of per-channel ops as one: computed once, as users of cuDNN do before they execute.
 AffineValues values_of(const ChannelAffine& affine, Case& problem);
 
-/// What a graph's parameters are bound to, on the device.
+/// What a graph's parameters are bound to, on the handle's device; nullptr: on the host.
 class GraphParameters {
  public:
-  GraphParameters(fuseplanHandle_t handle, BatchedCase& fused, const GraphSpec& spec,
+  GraphParameters(fuseplanHandle_t handle, Case& problem, const GraphSpec& spec,
                   const GraphForm& form);
   /// Of weights, scale, shift and other tensors.
   void* at(const GraphTensor& tensor);

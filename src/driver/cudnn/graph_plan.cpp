@@ -58,10 +58,12 @@ EngineFacts facts_of(const CudnnBackend& backend, const CudnnDescriptor& configu
   return facts;
 }
 
-CudnnPlan::CudnnPlan(const CudnnGraph& graph, const CudnnDescriptor& configuration)
-    : backend_(graph.backend()), plan_(backend_, CudnnObjectKind::plan) {
+CudnnPlan::CudnnPlan(const CudnnGraph& graph, CudnnDescriptor configuration)
+    : backend_(graph.backend()),
+      configuration_(std::move(configuration)),
+      plan_(backend_, CudnnObjectKind::plan) {
   set_target(plan_, graph.target(), CudnnAttribute::plan_handle, CudnnAttribute::plan_device);
-  plan_.set(CudnnAttribute::plan_config, configuration);
+  plan_.set(CudnnAttribute::plan_config, *configuration_);
   plan_.finalize("finalising a plan");
   workspace_ = static_cast<std::size_t>(plan_.read_int64(CudnnAttribute::plan_workspace));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,9 @@ EngineFacts facts_of(const CudnnBackend& backend, const CudnnDescriptor& configu
 /// A plan that can be executed.
 class CudnnPlan {
  public:
-  /// Throws std::runtime_error with cuDNN's words where the engine cannot.
-  CudnnPlan(const CudnnGraph& graph, const CudnnDescriptor& configuration);
+  /// Takes the configuration, as cuDNN makes one plan of each. The graph outlives the plan. Throws
+  /// std::runtime_error with cuDNN's words where the engine cannot.
+  CudnnPlan(const CudnnGraph& graph, CudnnDescriptor configuration);
   /// From the text that json() gave, for the same kind of device.
   CudnnPlan(const CudnnBackend& backend, const GraphTarget& target, const std::string& json);
 
@@ -69,6 +71,7 @@ class CudnnPlan {
 
  private:
   const CudnnBackend& backend_;
+  std::optional<CudnnDescriptor> configuration_;
   CudnnDescriptor plan_;
   std::size_t workspace_ = 0;
 };

@@ -22,7 +22,7 @@ class GraphRun {
            const Ends& ends)
       : side_(side),
         spec_(graph_of(fused.problem(), form)),
-        parameters_(side.device, fused, spec_, form),
+        parameters_(side.device, fused.one(), spec_, form),
         workspace_(side.device) {
     for (const GraphTensor& tensor : spec_.tensors) {
       const bool end = tensor.role == GraphRole::input || tensor.role == GraphRole::output ||
