@@ -61,8 +61,6 @@ enum class CudnnAttribute : int {
   operation_x = 751,
   operation_b = 752,
   operation_y = 753,
-  operation_alpha1 = 754,
-  operation_alpha2 = 755,
   graph_handle = 800,
   graph_operations = 801,
   tensor_alignment = 900,

@@ -116,7 +116,6 @@ CudnnDescriptor& CudnnGraph::describe(const GraphNode& node,
   object.set(CudnnAttribute::operation_x, *tensors[node.x]);
   if (node.b) object.set(CudnnAttribute::operation_b, *tensors[*node.b]);
   object.set(CudnnAttribute::operation_y, *tensors[node.y]);
-  if (node.factor_of_b != 1) object.set(CudnnAttribute::operation_alpha2, node.factor_of_b);
   object.finalize("finalising a pointwise operation");
   return object;
 }

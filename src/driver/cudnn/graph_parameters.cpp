@@ -78,6 +78,8 @@ GraphParameters::GraphParameters(fuseplanHandle_t handle, Case& one, const Graph
     const auto filters = static_cast<std::size_t>(tensor.spec.lens[0]);
     for (std::size_t i = 0; scaled && i < values.size(); ++i)
       values[i] *= affines[0].factor[i / (values.size() / filters)];
+    for (double& value : values)
+      if (tensor.role == GraphRole::other) value *= kAddFactor;
     place(tensor, tensor_of(tensor.spec, values));
   }
 }

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "driver/case.hpp"
 #include "driver/cudnn/graph_activation.hpp"
 
 namespace fuseplan::driver {
@@ -86,8 +85,7 @@ class Builder {
         append_activation(op);
         break;
       case OpKind::add:
-        pointwise(CudnnPointwise::add, add({GraphRole::other, op.tensor, i})).factor_of_b =
-            kAddFactor;
+        pointwise(CudnnPointwise::add, add({GraphRole::other, op.tensor, i}));
         break;
       default:
         throw std::invalid_argument(std::string("cuDNN's graph is not asked for ") +
@@ -113,11 +111,13 @@ class Builder {
       affine.ops.push_back(i);
       factor = factor || problem_.ops[i].kind != OpKind::bias;
     }
-    const TensorSpec form = packed(form_.parameters, channel, true);
+    factor = factor && !(form_.folded && behind_conv);
+    const bool term_of_conv = !factor && behind_conv && form_.first == 0;
+    const TensorSpec form =
+        packed(term_of_conv ? problem_.input.type : form_.parameters, channel, true);
     const std::size_t number = graph_.affines.size();
     graph_.affines.push_back(std::move(affine));
-    if (factor && !(form_.folded && behind_conv))
-      pointwise(CudnnPointwise::mul, add({GraphRole::scale, form, number}));
+    if (factor) pointwise(CudnnPointwise::mul, add({GraphRole::scale, form, number}));
     pointwise(CudnnPointwise::add, add({GraphRole::shift, form, number}));
     return i;
   }

@@ -26,7 +26,6 @@ struct GraphNode {
   CudnnPointwise mode = CudnnPointwise::identity;
   std::size_t x = 0, y = 0;
   std::optional<std::size_t> b;
-  double factor_of_b = 1;
   std::vector<std::pair<CudnnAttribute, double>> parameters;  ///< of the mode
 };
 
@@ -50,11 +49,14 @@ struct GraphForm {
   bool folded = false;
   std::size_t first = 0;  ///< op that the graph begins with
   std::size_t end = ~std::size_t{0};
-  fuseplanDataType_t parameters = fuseplanFloat;  ///< type of factors and terms
+  /// Type of factors and terms. A convolution with a term alone takes it in the data's type always:
+  /// cuDNN's precompiled engines do, and those are the fast ones.
+  fuseplanDataType_t parameters = fuseplanFloat;
 };
 
 /// The ops from form.first to form.end. Throws std::invalid_argument with a sentence for what cuDNN
-/// has no node for. Points into the problem.
+/// has no node for. Points into the problem. An added tensor comes multiplied by its factor: cuDNN
+/// 9.19 has no engine for an ADD with one.
 GraphSpec graph_of(const ProblemSpec& problem, const GraphForm& form = {});
 
 }  // namespace fuseplan::driver

@@ -141,7 +141,7 @@ void add_all(const Maker& maker, WayRole role) {
   if (conv && problem.ops.size() > 1) maker.add_two("graph, conv, then the rest", role);
   if (conv && (has(problem, OpKind::norm) || has(problem, OpKind::scale_shift)))
     maker.add_whole("graph, bn in weights", role == WayRole::contender ? WayRole::folded : role,
-                    {.folded = true, .parameters = problem.input.type});
+                    {.folded = true});
 }
 
 }  // namespace
