@@ -239,13 +239,14 @@ std::string fault_of(const Object& graph) {
 
 bool has_engines(const Object& graph) {
   const std::vector<const Object*> operations = operations_of(graph);
-  if (operations[0]->kind != kForward) return true;
   const Object& x = *operands_of(*operations[0]).x;
   if (x.all<std::int64_t>(903)[1] == 1) return true;
-  return std::all_of(operations.begin() + 1, operations.end(), [](const Object* operation) {
-    const int mode = operation->object(750).one<int>(0);
-    return mode == 0 || mode == 100;
-  });
+  if (operations[0]->kind != kForward || operations.size() > 3) return false;
+  const auto is_mode = [&](std::size_t i, int mode) {
+    return operations.size() <= i || operations[i]->object(750).one<int>(0) == mode;
+  };
+  if (!is_mode(1, 0) || !is_mode(2, 100)) return false;
+  return operations.size() == 1 || type_of(*operands_of(*operations[1]).b) == type_of(x);
 }
 
 void run_graph(const Object& graph, const std::map<std::int64_t, void*>& pointers, bool tf32) {

@@ -12,8 +12,8 @@ namespace fuseplan::fake_cudnn {
 /// of two numbers. Empty if it is one.
 std::string fault_of(const Object& graph);
 
-/// Whether cuDNN would have engines: as version 9 was seen to, none for NCHW convolutions with a
-/// factor a channel or another activation than RELU.
+/// Whether cuDNN would have engines. Version 9.19 was seen to have them in NCHW for a convolution
+/// alone, with a term of the data's type, and with RELU behind that.
 bool has_engines(const Object& graph);
 
 /// Computes it over host memory, sums and pointwise values in f32 as engines do; `tf32`: products

@@ -30,7 +30,7 @@ constexpr const char* kChains[] = {"bias;activation(relu)",
                                    "norm;activation(leakyrelu)",
                                    "bias;activation(clippedrelu)",
                                    "bias;activation(softplus);bias"};
-// What cuDNN has engines for behind a convolution in NCHW.
+// All that cuDNN has engines for in NCHW.
 constexpr const char* kChainsNchw[] = {"", "bias", "bias;activation(relu)"};
 
 ProblemSpec problem_of(const std::string& type, const Shape& shape, const std::string& chain,
@@ -96,7 +96,6 @@ std::vector<Form> all_forms() {
     for (const char* chain : kChains) {
       forms.push_back({shape, chain, true, true});
       forms.push_back({shape, chain, false, true});
-      forms.push_back({shape, chain, false, false});
     }
     for (const char* chain : kChainsNchw) forms.push_back({shape, chain, true, false});
   }

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 // A plan that is compiled at run time takes most of a second: few are tried, and no more are begun
 // when they have taken this long together.
 constexpr std::size_t kMostProposals = 64, kMostPlans = 8;
-constexpr double kEnoughSeconds = 1.5;
+constexpr double kEnoughSeconds = 0.8;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -83,16 +83,18 @@ struct Maker {
 
   /// Adds it, or says why not.
   template <typename Make>
-  void add(const char* name, const Make& make) const {
+  bool add(const char* name, const Make& make) const {
     try {
       ways.ways.push_back(make());
+      return true;
     } catch (const std::exception& error) {
       ways.refused.push_back({name + remark, error.what()});
+      return false;
     }
   }
 
-  void add_whole(const char* name, WayRole role, const GraphForm& form) const {
-    add(name, [&] {
+  bool add_whole(const char* name, WayRole role, const GraphForm& form) const {
+    return add(name, [&] {
       const auto run = std::make_shared<GraphRun>(side, fused, form, numbers, ends);
       DeviceWay made = way(name, role);
       made.implementation = run->choice().text;
@@ -103,7 +105,7 @@ struct Maker {
   }
 
   void add_two(const char* name, WayRole role) const {
-    add(name, [&] {
+    (void)add(name, [&] {
       const auto between = std::make_shared<DeviceBuffer>(side.device);
       between->reserve(fused.output_bytes());
       const auto conv = std::make_shared<GraphRun>(side, fused, GraphForm{.end = 1}, numbers,
@@ -137,11 +139,11 @@ bool has(const ProblemSpec& problem, OpKind kind) {
 void add_all(const Maker& maker, WayRole role) {
   const ProblemSpec& problem = maker.fused.problem();
   const bool conv = problem.conv() != nullptr;
-  maker.add_whole("graph, fused", role, {});
-  if (conv && problem.ops.size() > 1) maker.add_two("graph, conv, then the rest", role);
+  const bool fuses = maker.add_whole("graph, fused", role, {});
+  if (role == WayRole::beyond) return;
+  if (!fuses && conv && problem.ops.size() > 1) maker.add_two("graph, conv, then the rest", role);
   if (conv && (has(problem, OpKind::norm) || has(problem, OpKind::scale_shift)))
-    maker.add_whole("graph, bn in weights", role == WayRole::contender ? WayRole::folded : role,
-                    {.folded = true});
+    maker.add_whole("graph, bn in weights", WayRole::folded, {.folded = true});
 }
 
 }  // namespace
