@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Stands in for cuDNN 9's graph API: descriptors must be complete, and graphs are computed by
 // definition, when they are executed. FUSEPLAN_FAKE_CUDNN=8907 is the version it says it is.
-// There are no functions of the older interface.
+// Of the older functions there is the one that copies a tensor into another layout.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -175,6 +175,29 @@ int execute(const Object& plan, const Object& pack) {
   return answer(kSuccess);
 }
 
+/// cudnnTensorDescriptor_t
+struct OldTensor {
+  int type = -1;
+  std::int64_t lens[4] = {}, strides[4] = {};
+
+  std::size_t place(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
+    return static_cast<std::size_t>(n * strides[0] + c * strides[1] + h * strides[2] +
+                                    w * strides[3]);
+  }
+};
+
+int copy_tensor(const OldTensor& from, const char* x, const OldTensor& to, char* y) {
+  if (from.type != to.type || !std::equal(from.lens, from.lens + 4, to.lens))
+    return answer(kBadParameter, "a copy into another form");
+  const std::size_t size = from.type == 0 ? 4 : 2;
+  for (std::int64_t n = 0; n < from.lens[0]; ++n)
+    for (std::int64_t c = 0; c < from.lens[1]; ++c)
+      for (std::int64_t h = 0; h < from.lens[2]; ++h)
+        for (std::int64_t w = 0; w < from.lens[3]; ++w)
+          std::memcpy(y + size * to.place(n, c, h, w), x + size * from.place(n, c, h, w), size);
+  return answer(kSuccess);
+}
+
 }  // namespace
 }  // namespace fuseplan::fake_cudnn
 
@@ -226,5 +249,26 @@ FAKE_CUDNN_API int cudnnBackendGetAttribute(void* object, int attribute, int, st
 FAKE_CUDNN_API int cudnnBackendExecute(void* handle, void* plan, void* pack) {
   if (handle != &the_handle) return answer(kBadParameter, "no handle");
   return execute(object_at(plan), object_at(pack));
+}
+FAKE_CUDNN_API int cudnnCreateTensorDescriptor(void** object) {
+  *object = new OldTensor;
+  return kSuccess;
+}
+FAKE_CUDNN_API int cudnnDestroyTensorDescriptor(void* object) {
+  delete static_cast<OldTensor*>(object);
+  return kSuccess;
+}
+FAKE_CUDNN_API int cudnnSetTensor4dDescriptorEx(void* object, int type, int n, int c, int h, int w,
+                                                int sn, int sc, int sh, int sw) {
+  *static_cast<OldTensor*>(object) = {type, {n, c, h, w}, {sn, sc, sh, sw}};
+  return kSuccess;
+}
+FAKE_CUDNN_API int cudnnTransformTensor(void* handle, const void* alpha, void* x_desc,
+                                        const void* x, const void* beta, void* y_desc, void* y) {
+  if (handle != &the_handle || *static_cast<const float*>(alpha) != 1 ||
+      *static_cast<const float*>(beta) != 0)
+    return answer(kBadParameter, "a copy that is none");
+  return copy_tensor(*static_cast<OldTensor*>(x_desc), static_cast<const char*>(x),
+                     *static_cast<OldTensor*>(y_desc), static_cast<char*>(y));
 }
 }  // extern "C"

@@ -165,7 +165,7 @@ class Driver(unittest.TestCase):
         self.assertIn("compiled at run time, workspace 0 KiB; the fastest of 4 tried, heuristic A",
                       ways["graph, fused"]["implementation"])
         self.assertEqual(peer["refused"], [{"way": "op by op", "reason": f"{FAKE_CUDNN} lacks "
-                                            "cudnnCreateTensorDescriptor"}])
+                                            "cudnnCreateFilterDescriptor"}])
         self.assertIn("(the process's first), loaded again in", said)
         self.assertIn("cuDNN 9.19.0, op by op: refused: ", said)
 
@@ -183,7 +183,9 @@ class Driver(unittest.TestCase):
 
     def test_device_bench_against_refused_graphs(self):
         _, peer, said = self.device_row("--dtype", "f16", "--layout", "nchw")
-        self.assertEqual([way["way"] for way in peer["ways"]], ["graph, bn in weights"])
+        self.assertTrue(peer["agrees"], said)
+        self.assertEqual({way["way"]: way["role"] for way in peer["ways"]},
+                         {"transposed, graph, fused": "contender", "graph, bn in weights": "folded"})
         self.assertIn({"way": "graph, fused", "reason": "cuDNN has no engine for the graph"},
                       peer["refused"])
         self.assertIn("graph, fused: refused: cuDNN has no engine for the graph", said)
@@ -191,7 +193,7 @@ class Driver(unittest.TestCase):
         self.assertIn("graph, fused: cuDNN has no pointwise mode for hardswish", peer["refusal"])
         _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_FAKE_CUDNN="8907")
         self.assertIn("is cuDNN 8.9.7: its graph API is used from 9.0 on", peer["refusal"])
-        self.assertIn("lacks cudnnCreateTensorDescriptor", peer["refusal"])
+        self.assertIn("lacks cudnnCreateFilterDescriptor", peer["refusal"])
         self.assertIn("PEER ABSENT", said)
         _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_LIB_CUDNN="libm.so.6")
         self.assertIn("lacks cudnnGetVersion", peer["refusal"])

@@ -2,9 +2,11 @@
 #include "driver/cudnn/graph_ways.hpp"
 
 #include <chrono>
+#include <optional>
 
 #include "driver/cudnn/graph_choice.hpp"
 #include "driver/cudnn/graph_parameters.hpp"
+#include "driver/cudnn/transposition.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -18,10 +20,12 @@ struct Ends {
 /// A graph with its parameters on the device, and the plan that was chosen for it.
 class GraphRun {
  public:
-  GraphRun(const GraphSide& side, BatchedCase& fused, const GraphForm& form, GraphNumbers numbers,
-           const Ends& ends)
+  /// The problem is the case's own, or the same in another layout.
+  GraphRun(const GraphSide& side, BatchedCase& fused, ProblemSpec problem, const GraphForm& form,
+           GraphNumbers numbers, const Ends& ends)
       : side_(side),
-        spec_(graph_of(fused.problem(), form)),
+        problem_(std::move(problem)),
+        spec_(graph_of(problem_, form)),
         parameters_(side.device, fused.one(), spec_, form),
         workspace_(side.device) {
     for (const GraphTensor& tensor : spec_.tensors) {
@@ -56,11 +60,57 @@ class GraphRun {
   }
 
   const GraphSide side_;
+  const ProblemSpec problem_;
   GraphSpec spec_;
   GraphParameters parameters_;
   DeviceBuffer workspace_;
   std::vector<void*> pointers_;
   GraphChoice choice_;
+};
+
+bool is_channels_last(const TensorSpec& tensor) {
+  return tensor.strides == packed_strides(tensor.lens, true);
+}
+
+/// The same chain over tensors and weights with the channels last.
+ProblemSpec channels_last(ProblemSpec problem) {
+  problem.input = packed(problem.input.type, problem.input.lens, true);
+  if (problem.output.rank() > 0)
+    problem.output = packed(problem.output.type, problem.output.lens, true);
+  for (OpSpec& op : problem.ops)
+    if (op.kind == OpKind::conv) op.tensor = packed(op.tensor.type, op.tensor.lens, true);
+  return problem;
+}
+
+/// A graph in NHWC between copies from NCHW and to it.
+class TransposedRun {
+ public:
+  TransposedRun(const GraphSide& side, BatchedCase& fused, GraphNumbers numbers)
+      : transposition_(side.handle),
+        inner_(channels_last(fused.problem())),
+        from_(fused.problem().input),
+        result_(packed(computed_type(from_.type), inner_.output_lens(), true)),
+        to_(packed(result_.type, result_.lens, false)),
+        x_(side.device),
+        y_(side.device) {
+    x_.reserve(fused.input_bytes());
+    y_.reserve(fused.output_bytes());
+    run_.emplace(side, fused, inner_, GraphForm{}, numbers, Ends{x_.get(), y_.get()});
+  }
+
+  void launch(const Ends& ends) {
+    transposition_.run(from_, ends.input, inner_.input, x_.get());
+    run_->launch({x_.get(), y_.get()});
+    transposition_.run(result_, y_.get(), to_, ends.output);
+  }
+  const GraphChoice& choice() const { return run_->choice(); }
+
+ private:
+  CudnnTransposition transposition_;
+  ProblemSpec inner_;
+  TensorSpec from_, result_, to_;
+  DeviceBuffer x_, y_;
+  std::optional<GraphRun> run_;
 };
 
 /// What the ways are made of.
@@ -95,7 +145,8 @@ struct Maker {
 
   bool add_whole(const char* name, WayRole role, const GraphForm& form) const {
     return add(name, [&] {
-      const auto run = std::make_shared<GraphRun>(side, fused, form, numbers, ends);
+      const auto run =
+          std::make_shared<GraphRun>(side, fused, fused.problem(), form, numbers, ends);
       DeviceWay made = way(name, role);
       made.implementation = run->choice().text;
       made.plan = run->choice().times;
@@ -108,11 +159,13 @@ struct Maker {
     (void)add(name, [&] {
       const auto between = std::make_shared<DeviceBuffer>(side.device);
       between->reserve(fused.output_bytes());
-      const auto conv = std::make_shared<GraphRun>(side, fused, GraphForm{.end = 1}, numbers,
-                                                   Ends{ends.input, between->get()});
+      const auto conv =
+          std::make_shared<GraphRun>(side, fused, fused.problem(), GraphForm{.end = 1}, numbers,
+                                     Ends{ends.input, between->get()});
       conv->launch({ends.input, between->get()});
-      const auto rest = std::make_shared<GraphRun>(
-          side, fused, GraphForm{.first = 1}, GraphNumbers::any, Ends{between->get(), ends.output});
+      const auto rest =
+          std::make_shared<GraphRun>(side, fused, fused.problem(), GraphForm{.first = 1},
+                                     GraphNumbers::any, Ends{between->get(), ends.output});
       DeviceWay made = way(name, role);
       made.implementation = conv->choice().text + "; then " + rest->choice().text;
       made.plan = conv->choice().times;
@@ -125,6 +178,19 @@ struct Maker {
         conv->launch({from, between->get()});
         rest->launch({between->get(), to});
       };
+      return made;
+    });
+  }
+
+  /// Weights and parameters are made in the other layout once.
+  void add_transposed(const char* name, WayRole role) const {
+    (void)add(name, [&] {
+      const auto run = std::make_shared<TransposedRun>(side, fused, numbers);
+      run->launch(ends);  // refusals come now
+      DeviceWay made = way(name, role);
+      made.implementation = run->choice().text;
+      made.plan = run->choice().times;
+      made.launch = [run](const void* from, void* to) { run->launch({from, to}); };
       return made;
     });
   }
@@ -142,6 +208,8 @@ void add_all(const Maker& maker, WayRole role) {
   const bool fuses = maker.add_whole("graph, fused", role, {});
   if (role == WayRole::beyond) return;
   if (!fuses && conv && problem.ops.size() > 1) maker.add_two("graph, conv, then the rest", role);
+  if (!fuses && !is_channels_last(problem.input))
+    maker.add_transposed("transposed, graph, fused", role);
   if (conv && (has(problem, OpKind::norm) || has(problem, OpKind::scale_shift)))
     maker.add_whole("graph, bn in weights", WayRole::folded, {.folded = true});
 }
