@@ -97,13 +97,13 @@ class LegacyProblem {
                    "cudnnConvolutionForward");
       from = output, from_desc = y_.get();
     }
-    if (chain_.bias != nullptr)
+    if (chain_.bias != nullptr && chain_.norm == nullptr)
       cudnn_.check(cudnn_.add(dnn_, &kOne, bias_form_.get(), bias_->get(), &kOne, y_.get(), output),
                    "cudnnAddTensor");
     if (chain_.norm != nullptr) {
       cudnn_.check(
           cudnn_.normalize(dnn_, kCudnnSpatial, &kOne, &kZero, from_desc, from, y_.get(), output,
-                           norm_form_.get(), norm(0), norm(1), norm(2), norm(3), kNormEpsilon),
+                           norm_form_.get(), norm(0), norm(1), mean_->get(), norm(3), kNormEpsilon),
           "cudnnBatchNormalizationForwardInference");
       from = output, from_desc = y_.get();
     }
@@ -152,11 +152,15 @@ class LegacyProblem {
     const auto channels = static_cast<std::size_t>(spec().output_lens()[1]);
     std::vector<double> bias(channels, 0), factor(channels, 1);
     if (chain_.bias != nullptr) bias = one.parameter(next++).values();
-    bias_ = tensor_of(bias);
+    bias_ = tensor_of(bias, fused_.one().output().type());
     norm_ = next;
     if (chain_.norm != nullptr) {
       std::array<std::vector<double>, 4> p;
       for (std::size_t i = 0; i < 4; ++i) p[i] = one.parameter(norm_ + i).values();
+      // x + b - m is x - (m - b): one launch less.
+      std::vector<double> mean = p[2];
+      for (std::size_t c = 0; c < channels; ++c) mean[c] -= bias[c];
+      mean_ = tensor_of(mean, test::Element::f32);
       for (std::size_t c = 0; c < channels; ++c) {
         factor[c] = p[0][c] / std::sqrt(p[3][c] + kNormEpsilon);
         bias[c] = factor[c] * (bias[c] - p[2][c]) + p[1][c];
@@ -169,11 +173,11 @@ class LegacyProblem {
       values[i] *= factor[i / (values.size() / channels)];
     weights.set_values(values);
     folded_weights_ = std::make_unique<OnDevice>(handle_, std::move(weights));
-    folded_bias_ = tensor_of(bias);
+    folded_bias_ = tensor_of(bias, fused_.one().output().type());
   }
 
-  std::unique_ptr<OnDevice> tensor_of(const std::vector<double>& values) {
-    HostTensor tensor(fused_.one().output().type(), {static_cast<std::int64_t>(values.size())});
+  std::unique_ptr<OnDevice> tensor_of(const std::vector<double>& values, test::Element type) {
+    HostTensor tensor(type, {static_cast<std::int64_t>(values.size())});
     tensor.set_values(values);
     return std::make_unique<OnDevice>(handle_, std::move(tensor));
   }
@@ -192,7 +196,7 @@ class LegacyProblem {
       w_{cudnn_, cudnn_.create_filter, cudnn_.destroy_filter},
       conv_{cudnn_, cudnn_.create_conv, cudnn_.destroy_conv},
       relu_{cudnn_, cudnn_.create_activation, cudnn_.destroy_activation};
-  std::unique_ptr<OnDevice> bias_, folded_weights_, folded_bias_;
+  std::unique_ptr<OnDevice> bias_, mean_, folded_weights_, folded_bias_;
   std::size_t norm_ = 0;
   DeviceBuffer workspace_{handle_};
   CudnnAlgorithm algorithm_{};
