@@ -99,6 +99,11 @@ ActivationParameters usual_parameters(fuseplanActivationMode_t mode) {
   }
 }
 
+bool rounds_to_tf32(std::string_view solver) {
+  constexpr std::string_view kTensorCores[] = {"gpu_tensor"};
+  return std::ranges::find(kTensorCores, solver) != std::end(kTensorCores);
+}
+
 Case::Case(ProblemSpec problem, const CaseOptions& options)
     : problem_(std::move(problem)),
       random_(options.stream),
@@ -129,14 +134,15 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
 
 void Case::compile(fuseplanHandle_t handle) {
   check(fuseplanCompilePlan(handle, plan()));
-  auto* conv = std::get_if<test::Convolution>(&steps_.front().op);
-  if (conv == nullptr || problem_.input.type != fuseplanFloat) return;
+  if (problem_.conv() == nullptr || problem_.input.type != fuseplanFloat) return;
   fuseplanFusionSupport_t support{};
   support.structSize = sizeof support;
   check(fuseplanQueryFusionSupport(handle, plan(), &support));
-  constexpr std::string_view kTensorCores[] = {"gpu_tensor"};
-  conv->tf32 = support.solver != nullptr &&
-               std::ranges::find(kTensorCores, support.solver) != std::end(kTensorCores);
+  expect_tf32(support.solver != nullptr && rounds_to_tf32(support.solver));
+}
+
+void Case::expect_tf32(bool rounds) {
+  if (auto* conv = std::get_if<test::Convolution>(&steps_.front().op)) conv->tf32 = rounds;
 }
 
 void Case::execute(fuseplanHandle_t handle) {
@@ -204,7 +210,6 @@ void Case::append_conv(const OpSpec& op, const Blend& blend) {
 }
 
 void Case::append_norm(const OpSpec& op, const Blend& blend) {
-  constexpr double kEpsilon = 1e-5;
   const HostTensor& scale = new_parameter(op.tensor, 0.5, 1.5);
   const HostTensor& bias = new_parameter(op.tensor, -1, 1);
   const HostTensor& mean = new_parameter(op.tensor, -1, 1);
@@ -213,8 +218,8 @@ void Case::append_norm(const OpSpec& op, const Blend& blend) {
   check(
       fuseplanCreateOpBatchNormInference(plan(), &token, op.norm_mode, describe(op.tensor).get()));
   check(fuseplanSetOpArgsBatchNormInference(args(), token, &blend.alpha, &blend.beta, at(scale),
-                                            at(bias), at(mean), at(variance), kEpsilon));
-  add_step({test::BatchNorm{&scale, &bias, &mean, &variance, kEpsilon}}, blend);
+                                            at(bias), at(mean), at(variance), kNormEpsilon));
+  add_step({test::BatchNorm{&scale, &bias, &mean, &variance, kNormEpsilon}}, blend);
 }
 
 void Case::append_activation(const OpSpec& op, const Blend& blend) {
@@ -250,12 +255,11 @@ void Case::append(const OpSpec& op, const Blend& blend) {
       return add_step({test::Bias{&bias}}, blend);
     }
     case OpKind::add: {
-      constexpr double kFactor = -0.75;
       const HostTensor& other = new_parameter(op.tensor, -1, 1);
       check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
-      check(
-          fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, at(other), kFactor));
-      return add_step({test::Add{&other, kFactor}}, blend);
+      check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, at(other),
+                                       kAddFactor));
+      return add_step({test::Add{&other, kAddFactor}}, blend);
     }
     case OpKind::scale_shift: {
       const double range = 1.5 * std::exchange(scale_unit_, 1);

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "driver/placement.hpp"
@@ -51,6 +52,9 @@ class Case {
   void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   /// Where the chosen solver may round f32 to tf32, it does, and so does the reference.
   void compile(fuseplanHandle_t handle);
+  /// Whether the reference rounds f32 to tf32 in front of products: of a case that another plan
+  /// computes.
+  void expect_tf32(bool rounds);
   /// Returns when the results are there. Running statistics start from the same values each time.
   void execute(fuseplanHandle_t handle);
   /// Without waiting: on a device it is only queued. Running statistics go on from where they are.
@@ -124,6 +128,12 @@ class Case {
   Plan plan_;
   Args args_;
 };
+
+/// What a case multiplies an added tensor by, and its batch normalisations' epsilon.
+inline constexpr double kAddFactor = -0.75, kNormEpsilon = 1e-5;
+
+/// Whether that solver multiplies f32 on tensor cores.
+bool rounds_to_tf32(std::string_view solver);
 
 /// Parameters of an activation that make its formula do something.
 ActivationParameters usual_parameters(fuseplanActivationMode_t mode);

@@ -7,7 +7,7 @@ namespace {
 
 using test::HostTensor;
 
-constexpr double kEpsilon = 1e-5, kAverageFactor = 0.3;
+constexpr double kAverageFactor = 0.3;
 
 /// Places in the statistics of test::BatchNormTraining.
 constexpr std::size_t kMean = 0, kInverse = 1, kVariance = 2, kUnbiased = 3;
@@ -72,12 +72,12 @@ void Case::append_statistics(const OpSpec& op, const Blend& blend) {
   add_running(form);
   form.fill(1);
   statistics_form_.emplace(std::move(form));
-  stored_ = test::BatchNormTraining{&*statistics_form_, &*statistics_form_, kEpsilon};
+  stored_ = test::BatchNormTraining{&*statistics_form_, &*statistics_form_, kNormEpsilon};
   fuseplanOp_t token = nullptr;
   check(fuseplanCreateOpStatistics(plan(), &token, describe(op.tensor).get()));
   const auto result = [&](std::size_t i) { return result_at(i); };
   check(fuseplanSetOpArgsStatistics(args(), token, &blend.alpha, &blend.beta, result(0), result(1),
-                                    result(2), result(3), result(4), kAverageFactor, kEpsilon));
+                                    result(2), result(3), result(4), kAverageFactor, kNormEpsilon));
   add_step({test::Activation{test::Mode::PASTHRU}}, blend);
 }
 
@@ -92,8 +92,8 @@ void Case::append_norm_training(const OpSpec& op, const Blend& blend) {
   const auto result = [&](std::size_t i) { return result_at(i); };
   check(fuseplanSetOpArgsBatchNormForward(args(), token, &blend.alpha, &blend.beta, at(scale),
                                           at(bias), result(0), result(1), result(2), result(3),
-                                          kAverageFactor, kEpsilon));
-  add_step({test::BatchNormTraining{&scale, &bias, kEpsilon}}, blend);
+                                          kAverageFactor, kNormEpsilon));
+  add_step({test::BatchNormTraining{&scale, &bias, kNormEpsilon}}, blend);
 }
 
 void Case::append_activation_backward(const OpSpec& op, const Blend& blend) {

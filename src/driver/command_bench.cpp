@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -12,14 +13,19 @@ namespace {
 
 void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
-  std::ofstream file(path);
+  const std::string beside = path + ".new";
+  std::ofstream file(beside);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
+  std::filesystem::rename(beside, path);
 }
 
 void bench(const BenchOptions& options) {
-  const std::vector<BenchRun> runs = run_bench(options);
-  write_file(options.json, bench_json(runs).dump(1) + "\n");
+  // A bench that is stopped leaves what it had measured.
+  const auto keep = [&](const std::vector<BenchRun>& runs) {
+    write_file(options.json, bench_json(runs).dump(1) + "\n");
+  };
+  const std::vector<BenchRun> runs = run_bench(options, keep);
   write_file(options.svg, bench_svg(runs));
   for (const BenchRun& run : runs)
     if (!std::all_of(run.rows.begin(), run.rows.end(), [](const BenchRow& r) { return r.right(); }))

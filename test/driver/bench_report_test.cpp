@@ -122,6 +122,37 @@ TEST(BenchReport, JsonReadsBack) {
   EXPECT_DOUBLE_EQ(run["summaries"][0]["network_ratio"], 680.0 / 620.0);
 }
 
+BenchRun run_with_plans() {
+  BenchRun run = run_of_three();
+  BenchRow& row = run.rows[0];
+  row.compile_us = 250e3, row.first_call_us = 40;
+  row.peers[0].ways[0].plan = PlanTimes{812e3, 95, 1100, true};
+  row.peers[0].refused = {{"graph, in two", "there is no engine"}};
+  return run;
+}
+
+TEST(BenchReport, TableSaysWhatGettingReadyTook) {
+  const std::string table = bench_table(run_with_plans());
+  EXPECT_NE(table.find("fuseplan: plan 250.00 ms (cache miss), first call 40.0 us"), table.npos);
+  EXPECT_NE(table.find("peer 3.1, fused: bias: plan 812.00 ms (the process's first), loaded again "
+                       "in 1100.0 us, first call 95.0 us; jit"),
+            table.npos);
+  EXPECT_NE(table.find("peer 3.1, graph, in two: refused: there is no engine"), table.npos);
+  EXPECT_EQ(bench_table(run_of_three()).find(": plan "), table.npos);
+}
+
+TEST(BenchReport, JsonHasPlansAndRefusals) {
+  const auto rows = bench_json({run_with_plans()})["runs"][0]["rows"];
+  const auto peer = rows[0]["peers"][0];
+  EXPECT_EQ(peer["ways"][0]["plan"]["build_us"], 812e3);
+  EXPECT_EQ(peer["ways"][0]["plan"]["load_us"], 1100);
+  EXPECT_EQ(peer["ways"][0]["plan"]["first_call_us"], 95);
+  EXPECT_EQ(peer["ways"][0]["plan"]["first_in_process"], true);
+  EXPECT_EQ(peer["refused"][0]["way"], "graph, in two");
+  EXPECT_EQ(peer["refused"][0]["reason"], "there is no engine");
+  EXPECT_FALSE(rows[1]["peers"][0]["ways"][0].contains("plan"));
+}
+
 std::size_t count_of(const std::string& text, const std::string& piece) {
   std::size_t count = 0;
   for (std::size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1))

@@ -9,6 +9,7 @@ import unittest
 import xml.etree.ElementTree
 
 HAS_ONEDNN = sys.argv.pop() == "with-onednn"
+FAKE_CUDNN = sys.argv.pop()
 EMULATOR = sys.argv.pop()
 DRIVER = os.path.abspath(sys.argv.pop())
 CONV = ("f32:1x16x12x12:nchw;conv(f32:24x16x3x3,pad=1x1);bias(f32:1x24x1x1);"
@@ -137,6 +138,65 @@ class Driver(unittest.TestCase):
         self.assertIn("peer absent: /nowhere/libcudnn.so", absent["refusal"])
         self.assertTrue(unfused["agrees"])
         self.assertGreater(unfused["us"], 0)
+
+    def device_row(self, *arguments, **keywords):
+        """What the bench says of one row and of cuDNN's graphs, which a library of the tests' computes."""
+        said = self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--batch", "2",
+                              "--peer", "cudnn", "--time", "0.001", "--json", "bench.json",
+                              *arguments, **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
+        with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
+            run, = json.load(file)["runs"]
+        return run["rows"][0], run["rows"][0]["peers"][0], said
+
+    def test_device_bench_against_graphs(self):
+        row, peer, said = self.device_row("--dtype", "f16")
+        self.assertEqual(peer["peer"], "cuDNN 9.19.0")
+        self.assertTrue(row["verified"] and peer["agrees"], said)
+        ways = {way["way"]: way for way in peer["ways"]}
+        self.assertEqual([(name, way["role"]) for name, way in ways.items()],
+                         [("graph, fused", "contender"), ("graph, bn in weights", "folded")])
+        for way in ways.values():
+            self.assertGreater(way["us"], 0)
+            self.assertGreater(way["plan"]["build_us"], 0)
+            self.assertGreater(way["plan"]["first_call_us"], 0)
+            self.assertGreater(way["plan"]["load_us"], 0)
+        self.assertTrue(ways["graph, fused"]["plan"]["first_in_process"])
+        self.assertFalse(ways["graph, bn in weights"]["plan"]["first_in_process"])
+        self.assertIn("compiled at run time, workspace 0 KiB; the fastest of 4 tried, heuristic A",
+                      ways["graph, fused"]["implementation"])
+        self.assertEqual(peer["refused"], [{"way": "op by op", "reason": f"{FAKE_CUDNN} lacks "
+                                            "cudnnCreateFilterDescriptor"}])
+        self.assertIn("(the process's first), loaded again in", said)
+        self.assertIn("cuDNN 9.19.0, op by op: refused: ", said)
+
+    def test_device_bench_against_graphs_in_f32(self):
+        row, peer, said = self.device_row()
+        self.assertTrue(row["verified"] and peer["agrees"], said)
+        roles = {way["way"]: way["role"] for way in peer["ways"]}
+        self.assertEqual(roles["graph, fused"], "contender")
+        self.assertEqual(roles["graph, fused in tf32"], "beyond")
+        row, peer, said = self.device_row("--options=--tf32=1")
+        self.assertTrue(row["verified"] and peer["agrees"], said)
+        self.assertEqual(row["solver"], "gpu_tensor")
+        roles = {way["way"]: way["role"] for way in peer["ways"]}
+        self.assertEqual(roles["graph, fused in tf32"], "contender")
+
+    def test_device_bench_against_refused_graphs(self):
+        _, peer, said = self.device_row("--dtype", "f16", "--layout", "nchw")
+        self.assertTrue(peer["agrees"], said)
+        self.assertEqual({way["way"]: way["role"] for way in peer["ways"]},
+                         {"transposed, graph, fused": "contender", "graph, bn in weights": "folded"})
+        self.assertIn({"way": "graph, fused", "reason": "cuDNN has no engine for the graph"},
+                      peer["refused"])
+        self.assertIn("graph, fused: refused: cuDNN has no engine for the graph", said)
+        _, peer, said = self.device_row("--dtype", "f16", "--activation", "hardswish")
+        self.assertIn("graph, fused: cuDNN has no pointwise mode for hardswish", peer["refusal"])
+        _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_FAKE_CUDNN="8907")
+        self.assertIn("is cuDNN 8.9.7: its graph API is used from 9.0 on", peer["refusal"])
+        self.assertIn("lacks cudnnCreateFilterDescriptor", peer["refusal"])
+        self.assertIn("PEER ABSENT", said)
+        _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_LIB_CUDNN="libm.so.6")
+        self.assertIn("lacks cudnnGetVersion", peer["refusal"])
 
     def test_device_that_is_not_there(self):
         for command in (("run", CONV), ("tune", CONV), ("device",), ("support",),

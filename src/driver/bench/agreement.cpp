@@ -57,7 +57,7 @@ double bound_of(Element type, double largest) {
 
 }  // namespace
 
-Agreement agree(const HostTensor& ours, const HostTensor& theirs) {
+Agreement agree(const HostTensor& ours, const HostTensor& theirs, bool tf32) {
   if (ours.type() != theirs.type() || ours.strides() != theirs.strides())
     throw std::logic_error("agree: results of different type or layout");
   const auto count = ours.bytes() / test::size_of(ours.type());
@@ -66,7 +66,8 @@ Agreement agree(const HostTensor& ours, const HostTensor& theirs) {
                                               static_cast<const float*>(theirs.data()), count)
                              : compare_samples(ours, theirs, static_cast<std::int64_t>(count));
   const double scale = found.value > 0 ? found.value : 1;
-  return {found.comparable ? found.difference / scale : std::nan(""), bound_of(ours.type(), scale)};
+  return {found.comparable ? found.difference / scale : std::nan(""),
+          bound_of(tf32 ? Element::f16 : ours.type(), scale)};
 }
 
 test::Comparison compare_with_oracle(Case& problem) {

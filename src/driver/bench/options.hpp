@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct BenchOptions {
   std::string json, svg;  ///< files; empty: none
 };
 
-/// Measures everything, printing each run's table as soon as it is there.
-std::vector<BenchRun> run_bench(const BenchOptions& options);
+/// Measures everything, printing each run's table as soon as it is there. `keep` sees all that has
+/// been measured so far after each row.
+std::vector<BenchRun> run_bench(const BenchOptions& options,
+                                const std::function<void(const std::vector<BenchRun>&)>& keep);
 
 }  // namespace fuseplan::driver

@@ -9,15 +9,29 @@ using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json plan_json(const PlanTimes& plan) {
+  return {{"build_us", plan.build_us},
+          {"first_in_process", plan.first_in_process},
+          {"first_call_us", plan.first_call_us},
+          {"load_us", or_null(plan.load_us)}};
+}
+
+Json way_json(const BenchWay& way) {
+  Json json = {{"way", way.name},
+               {"role", way.role},
+               {"implementation", way.implementation},
+               {"us", way.us}};
+  if (way.plan) json["plan"] = plan_json(*way.plan);
+  return json;
+}
+
 Json peer_json(const std::string& title, const BenchPeer& peer, const std::optional<double>& ratio,
                double roof_share) {
   if (!peer.ran()) return {{"peer", title}, {"refusal", peer.refusal}};
-  Json ways = Json::array();
-  for (const BenchWay& way : peer.ways)
-    ways.push_back({{"way", way.name},
-                    {"role", way.role},
-                    {"implementation", way.implementation},
-                    {"us", way.us}});
+  Json ways = Json::array(), refused = Json::array();
+  for (const BenchWay& way : peer.ways) ways.push_back(way_json(way));
+  for (const BenchRefusal& refusal : peer.refused)
+    refused.push_back({{"way", refusal.way}, {"reason", refusal.reason}});
   return {{"peer", title},
           {"way", peer.way},
           {"us", peer.us},
@@ -28,7 +42,8 @@ Json peer_json(const std::string& title, const BenchPeer& peer, const std::optio
           {"beyond_us", or_null(peer.beyond_us)},
           {"agrees", peer.agrees},
           {"max_rel_difference", peer.max_relative_difference},
-          {"ways", ways}};
+          {"ways", ways},
+          {"refused", refused}};
 }
 
 Json row_json(const BenchRun& run, const BenchRow& row) {

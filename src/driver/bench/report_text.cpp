@@ -39,7 +39,32 @@ std::string peer_columns(const BenchRow& row, std::size_t peer) {
                      time_text(other.beyond_us), check_text(row), row.solver);
 }
 
-std::string row_text(const BenchRow& row) {
+// What getting ready took, and what a peer that ran could not do.
+std::string notes_text(const BenchRun& run, const BenchRow& row) {
+  std::string text;
+  bool planned = false;
+  for (std::size_t i = 0; i < row.peers.size(); ++i) {
+    for (const BenchWay& way : row.peers[i].ways) {
+      if (!way.plan) continue;
+      planned = true;
+      const std::string loaded =
+          way.plan->load_us ? ", loaded again in " + time_text(*way.plan->load_us) : "";
+      text += fmt::format("    {}, {}: plan {}{}{}, first call {}; {}\n", run.peers[i], way.name,
+                          time_text(way.plan->build_us),
+                          way.plan->first_in_process ? " (the process's first)" : "", loaded,
+                          time_text(way.plan->first_call_us), way.implementation);
+    }
+    if (!row.peers[i].ran()) continue;
+    for (const BenchRefusal& refusal : row.peers[i].refused)
+      text += fmt::format("    {}, {}: refused: {}\n", run.peers[i], refusal.way, refusal.reason);
+  }
+  if (!planned) return text;
+  return fmt::format("    fuseplan: plan {} (cache {}), first call {}\n", time_text(row.compile_us),
+                     row.cache_hit ? "hit" : "miss", time_text(row.first_call_us)) +
+         text;
+}
+
+std::string row_text(const BenchRun& run, const BenchRow& row) {
   if (!row.failure.empty()) return fmt::format("{:<18.18} FAILED: {}\n", row.name, row.failure);
   std::string text;
   for (std::size_t peer = 0; peer < row.peers.size(); ++peer) {
@@ -52,7 +77,7 @@ std::string row_text(const BenchRow& row) {
     text += '\n';
   }
   if (!row.mismatch.empty()) text += "  " + row.mismatch + "\n";
-  return text;
+  return text + notes_text(run, row);
 }
 
 std::string summary_text(const BenchRun& run, std::size_t peer) {
@@ -79,7 +104,7 @@ std::string summary_text(const BenchRun& run, std::size_t peer) {
 std::string bench_table(const BenchRun& run) {
   std::string text = fmt::format("{}\n{}\n", run.title(), run.device);
   text += header();
-  for (const BenchRow& row : run.rows) text += row_text(row);
+  for (const BenchRow& row : run.rows) text += row_text(run, row);
   for (std::size_t peer = 0; peer < run.peers.size(); ++peer) text += summary_text(run, peer);
   return text;
 }

@@ -8,10 +8,24 @@
 
 namespace fuseplan::driver {
 
+/// What it took a peer to get ready, in microseconds.
+struct PlanTimes {
+  double build_us = 0;            ///< from the ops to the plan that its own choice puts first
+  double first_call_us = 0;       ///< of that plan, waited for
+  std::optional<double> load_us;  ///< the same plan from what the peer had stored of it
+  bool first_in_process = false;  ///< loading the peer's libraries is part of build_us
+};
+
 /// One way of a peer and what it took.
 struct BenchWay {
   std::string name, role, implementation;
   double us = 0;
+  std::optional<PlanTimes> plan = {};
+};
+
+/// A way that a peer does not have for a problem.
+struct BenchRefusal {
+  std::string way, reason;
 };
 
 /// A peer on one problem.
@@ -23,6 +37,7 @@ struct BenchPeer {
   bool agrees = false;  ///< with fuseplan's result, every way
   double max_relative_difference = 0;
   std::vector<BenchWay> ways;
+  std::vector<BenchRefusal> refused;
 
   bool ran() const { return refusal.empty(); }
 };

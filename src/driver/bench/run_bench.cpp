@@ -121,9 +121,9 @@ class Bench {
     for (const std::string& name : options.peers) peers_.push_back(make_peer(name, handle_.get()));
   }
 
-  BenchRun run(const std::string& list, const std::string& layout, const std::string& type,
-               std::int64_t batch) {
-    BenchRun run;
+  /// Adds to `run`; calls `keep` after each row.
+  void measure(BenchRun& run, const std::string& list, const std::string& layout,
+               const std::string& type, std::int64_t batch, const std::function<void()>& keep) {
     run.list = list, run.layout = layout, run.dtype = type, run.batch = batch;
     run.threads = options_.threads;
     run.raw_weights = options_.raw_weights;
@@ -139,18 +139,19 @@ class Bench {
     Progress progress(problems.size());
     for (const ProblemSpec& problem : problems) {
       progress.step(problem.name);
-      if (device_) {
-        run.rows.push_back(device_->row(problem, options_.seconds));
-        continue;
-      }
-      const auto measure = options_.creation ? measure_creation : measure_row;
-      run.rows.push_back(measure(handle_.get(), problem, peers_,
-                                 {options_.threads, options_.raw_weights, options_.seconds}));
+      run.rows.push_back(row(problem));
+      keep();
     }
-    return run;
   }
 
  private:
+  BenchRow row(const ProblemSpec& problem) {
+    if (device_) return device_->row(problem, options_.seconds);
+    const auto measure_one = options_.creation ? measure_creation : measure_row;
+    return measure_one(handle_.get(), problem, peers_,
+                       {options_.threads, options_.raw_weights, options_.seconds});
+  }
+
   const BenchOptions& options_;
   Handle handle_;
   Peers peers_;
@@ -159,14 +160,15 @@ class Bench {
 
 }  // namespace
 
-std::vector<BenchRun> run_bench(const BenchOptions& options) {
+std::vector<BenchRun> run_bench(const BenchOptions& options,
+                                const std::function<void(const std::vector<BenchRun>&)>& keep) {
   Bench bench(options);
   std::vector<BenchRun> runs;
   for (const std::string& list : options.lists)
     for (const std::string& layout : options.layouts)
       for (const std::string& type : options.types)
         for (std::int64_t batch : options.batches) {
-          runs.push_back(bench.run(list, layout, type, batch));
+          bench.measure(runs.emplace_back(), list, layout, type, batch, [&] { keep(runs); });
           std::puts(bench_table(runs.back()).c_str());
           std::fflush(stdout);
         }

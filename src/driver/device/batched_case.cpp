@@ -77,6 +77,10 @@ fuseplanPlanInfo_t BatchedCase::info() const {
   return info;
 }
 
+bool BatchedCase::rounds_inputs() const {
+  return problem_.input.type == fuseplanFloat && rounds_to_tf32(info().solver);
+}
+
 void BatchedCase::fill_input(void* input) {
   check(fuseplanCopy(handle_, input, one_.input_at(), one_input_bytes_, fuseplanCopyOnDevice));
   const std::size_t all = input_bytes();
@@ -105,6 +109,7 @@ test::Comparison BatchedCase::compare(const void* output) {
   if (checked_ == nullptr) {
     const ProblemSpec one = with_batch(problem_, 1);
     checked_ = std::make_unique<Case>(cut ? with_filters(one, kFilters) : one);
+    checked_->expect_tf32(rounds_inputs());
     checked_->input().set_values(one_.input().values());
     for (std::size_t i = 0; i < one_.parameter_count(); ++i) {
       test::HostTensor& parameter = checked_->parameter(i);

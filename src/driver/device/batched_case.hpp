@@ -21,6 +21,8 @@ class BatchedCase {
     return one_.placement().place(one_.parameter(index));
   }
   fuseplanPlanInfo_t info() const;
+  /// f32 to tf32.
+  bool rounds_inputs() const;
   std::size_t input_bytes() const { return images() * one_input_bytes_; }
   std::size_t output_bytes() const { return images() * one_output_bytes_; }
 

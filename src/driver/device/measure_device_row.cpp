@@ -42,6 +42,13 @@ double wall_us(const Work& work) {
       .count();
 }
 
+std::string all_of(const std::vector<BenchRefusal>& refused) {
+  std::string text;
+  for (const BenchRefusal& refusal : refused)
+    text += (text.empty() ? "" : "; ") + refusal.way + ": " + refusal.reason;
+  return text;
+}
+
 class Measured {
  public:
   Measured(const DeviceBench& bench, const ProblemSpec& problem, BenchRow& row)
@@ -76,8 +83,10 @@ class Measured {
     for (std::size_t i = 0; i < peers.size(); ++i) {
       BenchPeer& peer = row_.peers.emplace_back();
       try {
-        for (DeviceWay& way : peers[i]->ways(case_, input_.get(), output_.get()))
-          candidates_.push_back({i, std::move(way)});
+        DeviceWays found = peers[i]->ways(case_, input_.get(), output_.get());
+        if (found.ways.empty()) peer.refusal = all_of(found.refused);
+        for (DeviceWay& way : found.ways) candidates_.push_back({i, std::move(way)});
+        peer.refused = std::move(found.refused);
       } catch (const std::exception& error) {
         peer.refusal = error.what();
       }
@@ -113,7 +122,8 @@ class Measured {
   void compare(const Candidate& candidate, const test::HostTensor& ours) {
     BenchPeer& peer = row_.peers[candidate.peer];
     candidate.way.launch(input_.get(), output_.get());
-    const Agreement agreement = agree(ours, case_.image(output_.get(), 0));
+    const bool tf32 = candidate.way.rounds_inputs || case_.rounds_inputs();
+    const Agreement agreement = agree(ours, case_.image(output_.get(), 0), tf32);
     peer.max_relative_difference =
         std::max(peer.max_relative_difference, agreement.max_relative_difference);
     if (agreement.ok()) return;
@@ -125,7 +135,7 @@ class Measured {
   void record(const Candidate& candidate, double us) {
     BenchPeer& peer = row_.peers[candidate.peer];
     const DeviceWay& way = candidate.way;
-    peer.ways.push_back({way.name, name_of(way.role), way.implementation, us});
+    peer.ways.push_back({way.name, name_of(way.role), way.implementation, us, way.plan});
     const auto keep = [us](std::optional<double>& best) { best = std::min(best.value_or(us), us); };
     if (way.role == WayRole::folded) return keep(peer.folded_us);
     if (way.role == WayRole::free_layout) return keep(peer.free_layout_us);

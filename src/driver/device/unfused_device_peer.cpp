@@ -30,15 +30,16 @@ class UnfusedDevicePeer : public DevicePeer {
  public:
   explicit UnfusedDevicePeer(fuseplanHandle_t handle) : handle_(handle) {}
   std::string title() const override { return "fuseplan unfused"; }
-  std::vector<DeviceWay> ways(BatchedCase& problem, const void*, void*) override {
+  DeviceWays ways(BatchedCase& problem, const void*, void*) override {
     const auto steps = split(handle_, problem);
-    return {{"op by op", WayRole::contender, "fuseplan", [steps](const void* input, void* output) {
-               const void* from = input;
-               for (const auto& step : steps) {
-                 step->launch(from, output);
-                 from = output;
-               }
-             }}};
+    const auto launch = [steps](const void* input, void* output) {
+      const void* from = input;
+      for (const auto& step : steps) {
+        step->launch(from, output);
+        from = output;
+      }
+    };
+    return {{{"op by op", WayRole::contender, "fuseplan", launch}}, {}};
   }
 
  private:

@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "driver/device/library.hpp"
+#include "driver/cudnn/cudnn_types.hpp"
+#include "driver/cudnn/session.hpp"
 
 namespace fuseplan::driver {
 
@@ -19,14 +20,10 @@ struct CudnnAlgorithm {
 };
 static_assert(sizeof(CudnnAlgorithm) == 48);
 
-// Values of cuDNN's enumerations.
-enum CudnnValue {
-  kCudnnFloat = 0,
-  kCudnnHalf = 2,
-  kCudnnBFloat16 = 9,
+// Values of this interface's enumerations.
+enum CudnnLegacyValue {
   kCudnnNchw = 0,
   kCudnnNhwc = 1,
-  kCudnnCrossCorrelation = 1,
   kCudnnDefaultMath = 0,
   kCudnnTensorMath = 1,
   kCudnnFmaMath = 3,
@@ -35,26 +32,20 @@ enum CudnnValue {
   kCudnnSpatial = 1
 };
 
-/// The library, with our own declarations of what is called.
-struct Cudnn {
+/// cuDNN's interface of single functions, by our own declarations: all that version 8 has, and what
+/// version 9 still has for what its graphs do not compute. Throws std::runtime_error naming the
+/// function that a library lacks.
+struct CudnnLegacy {
 #define FUSEPLAN_CUDNN(name, symbol, parameters) int(*name) parameters = nullptr;
-#include "driver/device/cudnn_functions.def"
+#include "driver/cudnn/legacy_functions.def"
 #undef FUSEPLAN_CUDNN
-  std::size_t version = 0;  ///< 91900 is 9.19.0, 8907 is 8.9.7
-  std::string path;
 
-  Cudnn() {
-    const Library library("FUSEPLAN_LIB_CUDNN", {"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so"});
+  CudnnLegacy() {
+    const Library library = open_cudnn();
 #define FUSEPLAN_CUDNN(name, symbol, parameters) library.find(name, symbol);
-#include "driver/device/cudnn_functions.def"
+#include "driver/cudnn/legacy_functions.def"
 #undef FUSEPLAN_CUDNN
-    std::size_t (*get_version)() = nullptr;
-    const char* (*words)(int) = nullptr;
-    library.find(get_version, "cudnnGetVersion");
-    library.find(words, "cudnnGetErrorString");
-    version = get_version();
-    words_ = words;
-    path = library.path();
+    library.find(words_, "cudnnGetErrorString");
   }
   void check(int status, const char* call) const {
     if (status != 0) throw std::runtime_error(std::string(call) + ": " + words_(status));
@@ -67,7 +58,7 @@ struct Cudnn {
 /// A descriptor, destroyed with this.
 class CudnnObject {
  public:
-  CudnnObject(const Cudnn& cudnn, int (*create)(void**), int (*destroy)(void*))
+  CudnnObject(const CudnnLegacy& cudnn, int (*create)(void**), int (*destroy)(void*))
       : destroy_(destroy) {
     cudnn.check(create(&object_), "creating a cuDNN object");
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// cuDNN's convolution API: the sequence of single operations, and its fused convolution + bias +
-// RELU with the batch normalisation multiplied into the weights beforehand, each with the algorithm
-// that cuDNN itself found to be the fastest.
+#include "driver/cudnn/legacy_ways.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
-#include "driver/device/cudnn_api.hpp"
-#include "driver/device/device_peer.hpp"
+#include "driver/cudnn/on_device.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -16,19 +14,6 @@ namespace {
 using test::HostTensor;
 
 constexpr float kOne = 1, kZero = 0;
-
-int cudnn_type(fuseplanDataType_t type) {
-  switch (type) {
-    case fuseplanFloat:
-      return kCudnnFloat;
-    case fuseplanHalf:
-      return kCudnnHalf;
-    case fuseplanBFloat16:
-      return kCudnnBFloat16;
-    default:
-      throw std::invalid_argument("cuDNN is asked for f32, f16 and bf16 only");
-  }
-}
 
 /// What the chain must be: a convolution of two axes, then any of bias, batch normalisation and
 /// RELU in this order; or the last two alone.
@@ -59,22 +44,10 @@ Chain chain_of(const ProblemSpec& problem) {
   return chain;
 }
 
-/// A tensor of the host's, on the device.
-class OnDevice {
- public:
-  OnDevice(fuseplanHandle_t handle, HostTensor tensor)
-      : tensor_(std::move(tensor)), placement_(handle) {}
-  const void* get() { return placement_.place(tensor_); }
-
- private:
-  HostTensor tensor_;
-  Placement placement_;
-};
-
 /// Everything that the ways of one problem share.
-class Problem {
+class LegacyProblem {
  public:
-  Problem(fuseplanHandle_t handle, const Cudnn& cudnn, void* dnn, BatchedCase& fused)
+  LegacyProblem(fuseplanHandle_t handle, const CudnnLegacy& cudnn, void* dnn, BatchedCase& fused)
       : handle_(handle),
         cudnn_(cudnn),
         dnn_(dnn),
@@ -93,9 +66,6 @@ class Problem {
     if (chain_.conv != nullptr) describe_conv(*chain_.conv, last);
     make_parameters();
   }
-  ~Problem() { (void)fuseplanFree(handle_, workspace_); }
-  Problem(const Problem&) = delete;
-  Problem& operator=(const Problem&) = delete;
 
   const Chain& chain() const { return chain_; }
   const ProblemSpec& spec() const { return fused_.problem(); }
@@ -112,12 +82,7 @@ class Problem {
       throw std::runtime_error("cuDNN finds no algorithm for the convolution");
     algorithm_ = rows[0];
     cudnn_.check(cudnn_.set_math(conv_.get(), algorithm_.math), "cudnnSetConvolutionMathType");
-    if (algorithm_.workspace > workspace_bytes_) {
-      check(fuseplanFree(handle_, workspace_));
-      workspace_ = nullptr, workspace_bytes_ = 0;
-      check(fuseplanMalloc(handle_, algorithm_.workspace, &workspace_));
-      workspace_bytes_ = algorithm_.workspace;
-    }
+    workspace_.reserve(algorithm_.workspace);
     return fmt::format("algorithm {}, math {}, workspace {} KiB", algorithm_.algorithm,
                        algorithm_.math, algorithm_.workspace >> 10);
   }
@@ -127,18 +92,18 @@ class Problem {
     void* from_desc = x_.get();
     if (chain_.conv != nullptr) {
       cudnn_.check(cudnn_.convolve(dnn_, &kOne, x_.get(), input, w_.get(), fused_.parameter_at(0),
-                                   conv_.get(), algorithm_.algorithm, workspace_,
+                                   conv_.get(), algorithm_.algorithm, workspace_.get(),
                                    algorithm_.workspace, &kZero, y_.get(), output),
                    "cudnnConvolutionForward");
       from = output, from_desc = y_.get();
     }
-    if (chain_.bias != nullptr)
+    if (chain_.bias != nullptr && chain_.norm == nullptr)
       cudnn_.check(cudnn_.add(dnn_, &kOne, bias_form_.get(), bias_->get(), &kOne, y_.get(), output),
                    "cudnnAddTensor");
     if (chain_.norm != nullptr) {
       cudnn_.check(
           cudnn_.normalize(dnn_, kCudnnSpatial, &kOne, &kZero, from_desc, from, y_.get(), output,
-                           norm_form_.get(), norm(0), norm(1), norm(2), norm(3), 1e-5),
+                           norm_form_.get(), norm(0), norm(1), mean_->get(), norm(3), kNormEpsilon),
           "cudnnBatchNormalizationForwardInference");
       from = output, from_desc = y_.get();
     }
@@ -151,7 +116,7 @@ class Problem {
   void run_fused(const void* input, void* output) {
     cudnn_.check(cudnn_.convolve_bias_activate(
                      dnn_, &kOne, x_.get(), input, w_.get(), folded_weights_->get(), conv_.get(),
-                     algorithm_.algorithm, workspace_, algorithm_.workspace, &kZero, y_.get(),
+                     algorithm_.algorithm, workspace_.get(), algorithm_.workspace, &kZero, y_.get(),
                      output, bias_form_.get(), folded_bias_->get(), relu_.get(), y_.get(), output),
                  "cudnnConvolutionBiasActivationForward");
   }
@@ -187,13 +152,17 @@ class Problem {
     const auto channels = static_cast<std::size_t>(spec().output_lens()[1]);
     std::vector<double> bias(channels, 0), factor(channels, 1);
     if (chain_.bias != nullptr) bias = one.parameter(next++).values();
-    bias_ = tensor_of(bias);
+    bias_ = tensor_of(bias, fused_.one().output().type());
     norm_ = next;
     if (chain_.norm != nullptr) {
       std::array<std::vector<double>, 4> p;
       for (std::size_t i = 0; i < 4; ++i) p[i] = one.parameter(norm_ + i).values();
+      // x + b - m is x - (m - b): one launch less.
+      std::vector<double> mean = p[2];
+      for (std::size_t c = 0; c < channels; ++c) mean[c] -= bias[c];
+      mean_ = tensor_of(mean, test::Element::f32);
       for (std::size_t c = 0; c < channels; ++c) {
-        factor[c] = p[0][c] / std::sqrt(p[3][c] + 1e-5);
+        factor[c] = p[0][c] / std::sqrt(p[3][c] + kNormEpsilon);
         bias[c] = factor[c] * (bias[c] - p[2][c]) + p[1][c];
       }
     }
@@ -204,18 +173,18 @@ class Problem {
       values[i] *= factor[i / (values.size() / channels)];
     weights.set_values(values);
     folded_weights_ = std::make_unique<OnDevice>(handle_, std::move(weights));
-    folded_bias_ = tensor_of(bias);
+    folded_bias_ = tensor_of(bias, fused_.one().output().type());
   }
 
-  std::unique_ptr<OnDevice> tensor_of(const std::vector<double>& values) {
-    HostTensor tensor(fused_.one().output().type(), {static_cast<std::int64_t>(values.size())});
+  std::unique_ptr<OnDevice> tensor_of(const std::vector<double>& values, test::Element type) {
+    HostTensor tensor(type, {static_cast<std::int64_t>(values.size())});
     tensor.set_values(values);
     return std::make_unique<OnDevice>(handle_, std::move(tensor));
   }
   const void* norm(std::size_t which) { return fused_.parameter_at(norm_ + which); }
 
   fuseplanHandle_t handle_;
-  const Cudnn& cudnn_;
+  const CudnnLegacy& cudnn_;
   void* dnn_;
   BatchedCase& fused_;
   Chain chain_;
@@ -227,83 +196,47 @@ class Problem {
       w_{cudnn_, cudnn_.create_filter, cudnn_.destroy_filter},
       conv_{cudnn_, cudnn_.create_conv, cudnn_.destroy_conv},
       relu_{cudnn_, cudnn_.create_activation, cudnn_.destroy_activation};
-  std::unique_ptr<OnDevice> bias_, folded_weights_, folded_bias_;
-  std::size_t norm_ = 0, workspace_bytes_ = 0;
-  void* workspace_ = nullptr;
+  std::unique_ptr<OnDevice> bias_, mean_, folded_weights_, folded_bias_;
+  std::size_t norm_ = 0;
+  DeviceBuffer workspace_{handle_};
   CudnnAlgorithm algorithm_{};
 };
 
-class CudnnPeer : public DevicePeer {
- public:
-  explicit CudnnPeer(fuseplanHandle_t handle)
-      : handle_(handle), dnn_(cudnn_, cudnn_.create, cudnn_.destroy) {
-    void* stream = nullptr;
-    check(fuseplanGetStream(handle, &stream));
-    cudnn_.check(cudnn_.set_stream(dnn_.get(), stream), "cudnnSetStream");
-  }
-  std::string title() const override { return fmt::format("cuDNN {}", cudnn_.version); }
-
-  std::vector<DeviceWay> ways(BatchedCase& fused, const void* input, void* output) override {
-    std::vector<DeviceWay> ways;
-    const bool real = fused.problem().input.type == fuseplanFloat;
-    // f32 in f32 as fuseplan computes it; by tf32, for information, it rounds its inputs.
-    add(ways, fused, real ? kCudnnFmaMath : kCudnnTensorMath, "", WayRole::contender);
-    if (real && fused.problem().conv() != nullptr)
-      add(ways, fused, kCudnnDefaultMath, " in tf32", WayRole::beyond);
-    for (const DeviceWay& way : ways) way.launch(input, output);  // refusals come now
-    return ways;
-  }
-
- private:
-  void add(std::vector<DeviceWay>& ways, BatchedCase& fused, int math, const std::string& remark,
-           WayRole role) {
-    const auto problem = std::make_shared<Problem>(handle_, cudnn_, dnn_.get(), fused);
-    const Chain& chain = problem->chain();
-    const std::string found = chain.conv != nullptr ? problem->choose(math) : "";
-    ways.push_back({"op by op" + remark, role, found, [problem](const void* input, void* output) {
-                      problem->run_apart(input, output);
-                    }});
-    if (chain.conv == nullptr || chain.relu == nullptr) return;
-    const WayRole fused_role =
-        chain.norm != nullptr && role == WayRole::contender ? WayRole::folded : role;
-    ways.push_back(
-        {"conv + bias + RELU" + remark, fused_role, found,
-         [problem](const void* input, void* output) { problem->run_fused(input, output); }});
-  }
-
-  fuseplanHandle_t handle_;
-  Cudnn cudnn_;
-  CudnnObject dnn_;
-};
-
-/// Says for every problem why there is no peer.
-class AbsentPeer : public DevicePeer {
- public:
-  AbsentPeer(std::string name, std::string why) : name_(std::move(name)), why_(std::move(why)) {}
-  std::string title() const override { return name_ + " (PEER ABSENT)"; }
-  std::vector<DeviceWay> ways(BatchedCase&, const void*, void*) override {
-    throw std::runtime_error("peer absent: " + why_);
-  }
-
- private:
-  std::string name_, why_;
-};
+void add_ways(DeviceWays& ways, const LegacySide& side, BatchedCase& fused, int math,
+              const std::string& remark, WayRole role) {
+  const auto problem = std::make_shared<LegacyProblem>(side.device, side.cudnn, side.handle, fused);
+  const Chain& chain = problem->chain();
+  const std::string found = chain.conv != nullptr ? problem->choose(math) : "";
+  const bool rounds = fused.problem().input.type == fuseplanFloat && math == kCudnnDefaultMath;
+  const auto add = [&](const char* name, WayRole as, auto run) {
+    ways.ways.push_back({name + remark, as, found, run, {}, rounds});
+  };
+  add("op by op", role,
+      [problem](const void* input, void* output) { problem->run_apart(input, output); });
+  if (chain.conv == nullptr || chain.relu == nullptr) return;
+  add("conv + bias + RELU",
+      chain.norm != nullptr && role == WayRole::contender ? WayRole::folded : role,
+      [problem](const void* input, void* output) { problem->run_fused(input, output); });
+}
 
 }  // namespace
 
-std::unique_ptr<DevicePeer> make_cudnn_peer(fuseplanHandle_t handle) {
-  return std::make_unique<CudnnPeer>(handle);
-}
-
-std::unique_ptr<DevicePeer> make_device_peer(const std::string& name, fuseplanHandle_t handle) {
-  if (name == "unfused") return make_unfused_device_peer(handle);
-  if (name != "cudnn")
-    throw std::invalid_argument("\"" + name + "\" is no peer on a GPU: cudnn or unfused");
+void add_legacy_ways(DeviceWays& ways, const LegacySide& side, BatchedCase& fused,
+                     const void* input, void* output) {
+  const bool real = fused.problem().input.type == fuseplanFloat;
+  DeviceWays found;
   try {
-    return make_cudnn_peer(handle);
+    // f32 in f32 as fuseplan computes it; by tf32, unless fuseplan may, for information.
+    add_ways(found, side, fused, real ? kCudnnFmaMath : kCudnnTensorMath, "", WayRole::contender);
+    if (real && fused.problem().conv() != nullptr)
+      add_ways(found, side, fused, kCudnnDefaultMath, " in tf32",
+               fused.rounds_inputs() ? WayRole::contender : WayRole::beyond);
+    for (const DeviceWay& way : found.ways) way.launch(input, output);  // refusals come now
   } catch (const std::exception& error) {
-    return std::make_unique<AbsentPeer>("cuDNN", error.what());
+    ways.refused.push_back({"op by op", error.what()});
+    return;
   }
+  for (DeviceWay& way : found.ways) ways.ways.push_back(std::move(way));
 }
 
 }  // namespace fuseplan::driver
