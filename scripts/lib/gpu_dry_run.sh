@@ -53,27 +53,30 @@ kernels_in() {
 # shortest rows of one list of each kind are measured.
 bench() {
   local name=bench_$1 limit=$2 small
-  local -a arguments=() list=()
+  local -a real=() arguments=() list=()
   shift 2
   case $name in
     *resnet50_f16_256) small='smallest.csv --rows 1x1' ;;
     *norm_f32_256 | *training_bf16_256) small=$out/tiny.csv ;;
     *) small='' ;;
   esac
-  # shellcheck disable=SC2016
-  step "$name" "$limit" bash -c '"$@" && exit 1; "$@" 2>&1 | grep "has none of that name"' _ \
-    "$bin/fuseplan-driver" bench --device "$device" --peer cudnn,unfused --json "$out/$name.json" "$@" \
-    --rows no_such_row
-  [ -n "$small" ] || return 0
+  read -ra list <<< "$small"
   while [ $# -gt 0 ]; do
     case $1 in
-      --list) read -ra list <<< "$small" && arguments+=(--list "${list[@]}") ;;
-      --batch) arguments+=(--batch 2) ;;
-      --time) arguments+=(--time 0.001) ;;
-      *) arguments+=("$1" "$2") ;;
+      --*=*) real+=("$1") arguments+=("$1") && shift && continue ;;
+      --rows) ;;
+      --list) real+=("$1" "$2") arguments+=(--list "${list[@]}") ;;
+      --batch) real+=("$1" "$2") arguments+=(--batch 2) ;;
+      --time) real+=("$1" "$2") arguments+=(--time 0.001) ;;
+      *) real+=("$1" "$2") arguments+=("$1" "$2") ;;
     esac
     shift 2
   done
+  # shellcheck disable=SC2016
+  step "$name" "$limit" bash -c '"$@" && exit 1; "$@" 2>&1 | grep "has none of that name"' _ \
+    "$bin/fuseplan-driver" bench --device "$device" --peer cudnn,unfused --json "$out/$name.json" \
+    "${real[@]}" --rows no_such_row
+  [ -n "$small" ] || return 0
   step "${name}_small" 60 "$bin/fuseplan-driver" bench --device "$device" --peer cudnn,unfused \
     --json "$out/$name.json" "${arguments[@]}"
   grep -m 1 'PEER ABSENT' "$out/${name}_small.log" >&2 || true
