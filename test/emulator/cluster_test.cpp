@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/cuda/driver.hpp"
+#include "driver_calls.hpp"
 #include "emulated.hpp"
 
 namespace fuseplan::test {
@@ -22,17 +23,18 @@ TEST(EmulatedClusters, LaunchIsLegalInACapture) {
   const Handle handle = cluster_handle();
   EmulatedCase c(driver::parse_problem(kProblem));
   c.compile(handle.get());
-  driver::check(fuseplanSetStream(handle.get(), emulator::own_stream()));
+  void* const stream = emulator::new_stream(false);
+  driver::check(fuseplanSetStream(handle.get(), stream));
   emulator::reset();
-  emulator::set_capturing(true);
-  driver::check(execute(handle, c));
+  const CapturedGraph graph(stream, [&] { driver::check(execute(handle, c)); });
+  EXPECT_EQ(graph.result(), 0);
   const emulator::Counters counted = emulator::counters();
-  emulator::reset();
-  driver::check(fuseplanSynchronize(handle.get()));
   EXPECT_EQ(counted.capture_violations, 0);
   ASSERT_EQ(counted.launches.size(), 1u);
   EXPECT_EQ(counted.launches[0].cluster, 8u);
-  EXPECT_EQ(counted.launches[0].stream, emulator::own_stream());
+  EXPECT_EQ(counted.launches[0].stream, stream);
+  graph.launch(stream);
+  driver::check(fuseplanSynchronize(handle.get()));
   EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
 }
 
