@@ -2,44 +2,18 @@
 """The driver's commands as a user types them: output, JSON and exit status."""
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-HAS_ONEDNN = sys.argv.pop() == "with-onednn"
-FAKE_CUDNN = sys.argv.pop()
-EMULATOR = sys.argv.pop()
-DRIVER = os.path.abspath(sys.argv.pop())
-CONV = ("f32:1x16x12x12:nchw;conv(f32:24x16x3x3,pad=1x1);bias(f32:1x24x1x1);"
-        "norm(spatial,f32:1x24x1x1);activation(relu)")
+from driver_case import CONV, HAS_ONEDNN, DriverCase
+
 NORM = "f32:2x16x12x12:nhwc;norm(spatial,f32:1x16x1x1);activation(gelu_tanh)"
 QUICK = ["--seconds", "0.001"]
 FIELDS = {"problem", "device", "solver", "kernels", "compile_us", "cache", "fused_us", "unfused_us",
           "speedup", "gflops", "gbps", "roof_fraction", "max_rel_error", "verified"}
 
 
-class Driver(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith("FUSEPLAN_")}
-        self.environment["FUSEPLAN_CACHE_DIR"] = os.path.join(self.folder.name, "cache")
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def run_driver(self, *arguments, status=0, output="stdout", **environment):
-        result = subprocess.run([DRIVER, *arguments], capture_output=True, text=True, timeout=300,
-                                cwd=self.folder.name, check=False,
-                                env={**self.environment, **environment})
-        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
-        return getattr(result, output)
-
-    def run_json(self, *arguments, **keywords):
-        return json.loads(self.run_driver(*arguments, "--json", **keywords))
-
+class Driver(DriverCase):
     def test_run_reports_every_field(self):
         for problem in (CONV, NORM):
             report = self.run_json("run", problem, *QUICK)
@@ -99,112 +73,6 @@ class Driver(unittest.TestCase):
                     self.assertTrue(all(report["verified"] for report in reports))
                     if level == "portable":
                         self.assertEqual({r["solver"] for r in reports}, {"cpu_portable"})
-
-    def on_device(self, *arguments, **keywords):
-        """The same commands on a GPU, which the tests' emulator stands in for."""
-        return self.run_driver(*arguments, "--device", "cuda:0", FUSEPLAN_LIB_CUDA=EMULATOR,
-                               FUSEPLAN_LIB_NVRTC=EMULATOR, **keywords)
-
-    def test_device(self):
-        facts = json.loads(self.on_device("device"))
-        self.assertEqual((facts["device"], facts["arch"][:4]), ("Emulated device", "sm_9"))
-        self.assertGreater(facts["copy_gbps"], 0)
-        self.assertGreater(facts["launch_waited_us"], 0)
-        self.assertIn("gpu_conv", self.on_device("support"))
-        small = "f16:2x8x5x5:nhwc;conv(f16:8x8x1x1:nhwc);bias(f32:1x8x1x1);activation(relu)"
-        cold, warm = (json.loads(self.on_device("run", small, "--json", "-i", "1", *more))
-                      for more in ((), ("--no-unfused",)))
-        for report in (cold, warm):
-            self.assertTrue(report["verified"])
-            self.assertTrue(report["solver"].startswith("gpu_"))
-            self.assertGreater(report["fused_us"], 0)
-            self.assertGreater(report["copy_gbps"], 0)
-        self.assertGreater(cold["unfused_us"], 0)
-        self.assertEqual((cold["cache"], warm["cache"]), ("miss", "hit"))
-        tuned = json.loads(self.on_device("tune", small, "--json", "--budget", "1"))
-        self.assertEqual((tuned[0]["source"], tuned[0]["searched"]), ("tuned", True))
-
-    def test_device_bench(self):
-        self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--dtype", "f16",
-                       "--batch", "2", "--peer", "cudnn,unfused", "--time", "0.001", "--json",
-                       "bench.json", FUSEPLAN_LIB_CUDNN="/nowhere/libcudnn.so")
-        with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
-            run, = json.load(file)["runs"]
-        row, = run["rows"]
-        self.assertTrue(row["verified"])
-        self.assertGreater(row["us"], 0)
-        self.assertGreater(row["first_call_us"], 0)
-        absent, unfused = row["peers"]
-        self.assertIn("peer absent: /nowhere/libcudnn.so", absent["refusal"])
-        self.assertTrue(unfused["agrees"])
-        self.assertGreater(unfused["us"], 0)
-
-    def device_row(self, *arguments, **keywords):
-        """What the bench says of one row and of cuDNN's graphs, which a library of the tests' computes."""
-        said = self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--batch", "2",
-                              "--peer", "cudnn", "--time", "0.001", "--json", "bench.json",
-                              *arguments, **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
-        with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
-            run, = json.load(file)["runs"]
-        return run["rows"][0], run["rows"][0]["peers"][0], said
-
-    def test_device_bench_against_graphs(self):
-        row, peer, said = self.device_row("--dtype", "f16")
-        self.assertEqual(peer["peer"], "cuDNN 9.19.0")
-        self.assertTrue(row["verified"] and peer["agrees"], said)
-        ways = {way["way"]: way for way in peer["ways"]}
-        self.assertEqual([(name, way["role"]) for name, way in ways.items()],
-                         [("graph, fused", "contender"), ("graph, bn in weights", "folded")])
-        for way in ways.values():
-            self.assertGreater(way["us"], 0)
-            self.assertGreater(way["plan"]["build_us"], 0)
-            self.assertGreater(way["plan"]["first_call_us"], 0)
-            self.assertGreater(way["plan"]["load_us"], 0)
-        self.assertTrue(ways["graph, fused"]["plan"]["first_in_process"])
-        self.assertFalse(ways["graph, bn in weights"]["plan"]["first_in_process"])
-        self.assertIn("compiled at run time, workspace 0 KiB; the fastest of 4 tried, heuristic A",
-                      ways["graph, fused"]["implementation"])
-        self.assertEqual(peer["refused"], [{"way": "op by op", "reason": f"{FAKE_CUDNN} lacks "
-                                            "cudnnCreateFilterDescriptor"}])
-        self.assertIn("(the process's first), loaded again in", said)
-        self.assertIn("cuDNN 9.19.0, op by op: refused: ", said)
-
-    def test_device_bench_against_graphs_in_f32(self):
-        row, peer, said = self.device_row()
-        self.assertTrue(row["verified"] and peer["agrees"], said)
-        roles = {way["way"]: way["role"] for way in peer["ways"]}
-        self.assertEqual(roles["graph, fused"], "contender")
-        self.assertEqual(roles["graph, fused in tf32"], "beyond")
-        row, peer, said = self.device_row("--options=--tf32=1")
-        self.assertTrue(row["verified"] and peer["agrees"], said)
-        self.assertEqual(row["solver"], "gpu_tensor")
-        roles = {way["way"]: way["role"] for way in peer["ways"]}
-        self.assertEqual(roles["graph, fused in tf32"], "contender")
-
-    def test_device_bench_against_refused_graphs(self):
-        _, peer, said = self.device_row("--dtype", "f16", "--layout", "nchw")
-        self.assertTrue(peer["agrees"], said)
-        self.assertEqual({way["way"]: way["role"] for way in peer["ways"]},
-                         {"transposed, graph, fused": "contender", "graph, bn in weights": "folded"})
-        self.assertIn({"way": "graph, fused", "reason": "cuDNN has no engine for the graph"},
-                      peer["refused"])
-        self.assertIn("graph, fused: refused: cuDNN has no engine for the graph", said)
-        _, peer, said = self.device_row("--dtype", "f16", "--activation", "hardswish")
-        self.assertIn("graph, fused: cuDNN has no pointwise mode for hardswish", peer["refusal"])
-        _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_FAKE_CUDNN="8907")
-        self.assertIn("is cuDNN 8.9.7: its graph API is used from 9.0 on", peer["refusal"])
-        self.assertIn("lacks cudnnCreateFilterDescriptor", peer["refusal"])
-        self.assertIn("PEER ABSENT", said)
-        _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_LIB_CUDNN="libm.so.6")
-        self.assertIn("lacks cudnnGetVersion", peer["refusal"])
-
-    def test_device_that_is_not_there(self):
-        for command in (("run", CONV), ("tune", CONV), ("device",), ("support",),
-                        ("bench", "--list", "smallest.csv")):
-            said = self.run_driver(*command, "--device", "cuda:0", status=1, output="stderr",
-                                   FUSEPLAN_LIB_CUDA="/nowhere/libcuda.so")
-            self.assertIn("the CUDA driver could not be loaded", said)
-            self.assertIn("/nowhere/libcuda.so: cannot open", said)
 
     def test_miopen_command_lines(self):
         for mode in range(7):

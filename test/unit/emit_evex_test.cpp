@@ -26,7 +26,7 @@ std::vector<std::byte> ours(const Emit& emit) {
 }
 template <typename Emit>
 std::vector<std::byte> xbyaks(const Emit& emit) {
-  Xbyak::CodeGenerator code;
+  Xbyak::CodeGenerator code(1 << 20);
   emit(code);
   std::vector<std::byte> bytes(code.getSize());
   std::memcpy(bytes.data(), code.getCode(), bytes.size());
@@ -66,11 +66,11 @@ Address memory(int base, int displacement, bool broadcast) {
 
 TEST(EmitEvex, AllRegisters) {
   each_of_three([](const char* name, const auto& instruction) {
-    for (int d = 0; d < 32; ++d)
-      for (int a = 0; a < 32; a += 1 + d % 3)
-        for (int b = 0; b < 32; b += 1 + a % 2)
-          ASSERT_TRUE(agree([&](auto& code) { instruction(code, Zmm(d), Zmm(a), Zmm(b)); }))
-              << name << " zmm" << d << ", zmm" << a << ", zmm" << b;
+    EXPECT_TRUE(agree([&](auto& code) {
+      for (int d = 0; d < 32; ++d)
+        for (int a = 0; a < 32; ++a)
+          for (int b = 0; b < 32; ++b) instruction(code, Zmm(d), Zmm(a), Zmm(b));
+    })) << name;
   });
 }
 
@@ -91,15 +91,17 @@ TEST(EmitEvex, AllBasesAndDisplacements) {
 }
 
 TEST(EmitEvex, LoadsAndStores) {
-  for (int reg = 0; reg < 32; ++reg)
+  for (int reg = 0; reg < 32; reg += 5)
     for (int base = 0; base < 16; ++base)
       for (const int displacement : kDisplacements) {
         const Address at = memory(base, displacement, false);
         const auto dword = Xbyak::util::dword[Xbyak::Reg64(base) + displacement];
-        EXPECT_TRUE(agree([&](auto& code) { code.vmovups(Zmm(reg), at); })) << reg << " " << base;
-        EXPECT_TRUE(agree([&](auto& code) { code.vmovups(at, Zmm(reg)); })) << reg << " " << base;
-        EXPECT_TRUE(agree([&](auto& code) { code.vbroadcastss(Zmm(reg), dword); }))
-            << reg << " " << base << " " << displacement;
+        const auto all = [&](auto& code) {
+          code.vmovups(Zmm(reg), at);
+          code.vmovups(at, Zmm(reg));
+          code.vbroadcastss(Zmm(reg), dword);
+        };
+        EXPECT_TRUE(agree(all)) << reg << " " << base << " " << displacement;
       }
 }
 

@@ -40,6 +40,9 @@ class Walk {
         plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + moves_.lanes : kStripPixels;
     sums_ = scratch_.take_array<float>(static_cast<std::size_t>(pixels * plan_.tile_lanes));
     chain_.expect_pixels(kStripPixels, plan_.tile_lanes, plan_.isa, scratch_);
+    if (launch.arguments.weights_are_raw)
+      tile_weights_ = scratch_.take_array<float>(
+          static_cast<std::size_t>(plan_.tile_lanes * plan_.depth * plan_.shape.taps()));
     if (plan_.staged)
       stage_ = scratch_.take_array<std::byte>(static_cast<std::size_t>(plan_.stage.bytes()));
   }
@@ -52,6 +55,8 @@ class Walk {
                    : InputMap::of_tensor(plan_, launch_.arguments.input, block);
     }
     channel_tile_ = channel_tile;
+    if (tile_weights_ != nullptr)
+      pack_channel_tile(plan_, launch_.arguments.weights, channel_tile, tile_weights_);
     width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
     const std::int64_t within = channel_tile * plan_.tile_lanes;
     channel_ = block.group * conv_.group_outputs + within;
@@ -108,10 +113,15 @@ class Walk {
     call.accumulate = chunk > 0 ? 1 : 0;
     const std::int64_t row_weights = steps * filter[2] * width_;
     call.weight_skip = (filter[1] - rows.count()) * row_weights * kFloat;
+    return tile_weights() + first * plan_.shape.taps() * width_ +
+           (planes.first * filter[1] + rows.first) * row_weights;
+  }
+
+  const float* tile_weights() const {
+    if (tile_weights_ != nullptr) return tile_weights_;
     return static_cast<const float*>(launch_.arguments.weights) +
            block_.group * plan_.weight_offset(plan_.tiles_of_channels) +
-           plan_.weight_offset(channel_tile_) + first * plan_.shape.taps() * width_ +
-           (planes.first * filter[1] + rows.first) * row_weights;
+           plan_.weight_offset(channel_tile_);
   }
 
   const Launch& launch_;
@@ -121,6 +131,7 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   float* sums_ = nullptr;
+  float* tile_weights_ = nullptr;  ///< packed in passing, if the weights are raw
   std::byte* stage_ = nullptr;
   Block block_;
   InputMap input_;
@@ -143,7 +154,7 @@ class DirectProgram final : public Program {
   void run(const Arguments& arguments) const override {
     Scratch scratch;
     const Launch launch{plan_, tiles_, rows_, arguments, runner_.prepare(arguments, scratch)};
-    const Schedule schedule(plan_, arguments.parallel.threads());
+    const Schedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch, schedule);
       for (std::int64_t unit = schedule.first(part); unit < schedule.first(part + 1); ++unit)
@@ -153,6 +164,7 @@ class DirectProgram final : public Program {
 
   std::size_t prepared_bytes() const override { return packed_weight_bytes(plan_); }
   std::string weight_format() const override { return packed_weight_format(plan_); }
+  bool takes_raw_weights() const override { return packs_in_passing(plan_); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     pack_weights(plan_, raw, prepared, parallel);
   }

@@ -127,8 +127,9 @@ class ChannelPacker {
         moves_(moves_for(DType::f32, plan.isa)) {}
 
   static bool takes(const DirectPlan& plan) {
-    return plan.shape.weights == DType::f32 && plan.shape.conv.weight_stride[1] == 1 &&
-           plan.shape.conv.group_inputs >= plan.lanes();
+    const ConvGeometry& conv = plan.shape.conv;
+    return !plan.config.pairs && plan.shape.weights == DType::f32 && conv.weight_stride[1] == 1 &&
+           conv.group_inputs >= plan.lanes() && conv.group_outputs % plan.lanes() == 0;
   }
 
   /// As VectorPacker's; `count` fills the lanes.
@@ -186,10 +187,9 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
   std::optional<ChannelPacker> channels;
   const std::int64_t lanes = plan.lanes();
   const std::int64_t vectors = ceil_div(conv.group_outputs, lanes);
-  const bool whole_vectors = conv.group_outputs % lanes == 0;
   if (plan.config.pairs) {
     pairs.emplace(plan, raw, scratch);
-  } else if (whole_vectors && ChannelPacker::takes(plan)) {
+  } else if (ChannelPacker::takes(plan)) {
     channels.emplace(plan, raw);
   } else {
     floats.emplace(plan, raw, places_of(plan, scratch));
@@ -217,6 +217,23 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
     const Range range = split(total, parts, part);
     for (long i = range.first; i < range.last; ++i) pack_vector(i);
   });
+}
+
+bool packs_in_passing(const DirectPlan& plan) {
+  constexpr std::int64_t kMostBytes = 1 << 20;  // of a tile
+  const View& output = plan.shape.conv.output;
+  const bool one_plane = output.len[0] * output.len[2] * plan.shape.conv.groups == 1;
+  const bool one_block = plan.block_strips == plan.tiling.strips.size() &&
+                         (!plan.staged || plan.block_rows == output.len[3]);
+  const std::int64_t bytes = plan.tile_lanes * plan.depth * plan.shape.taps() * std::int64_t{4};
+  return one_plane && one_block && bytes <= kMostBytes && ChannelPacker::takes(plan);
+}
+
+void pack_channel_tile(const DirectPlan& plan, const void* raw, std::int64_t tile, float* packed) {
+  const ChannelPacker packer(plan, raw);
+  const std::int64_t vectors = plan.vectors_of(tile), lanes = plan.lanes();
+  for (std::int64_t vector = 0; vector < vectors; ++vector)
+    packer.pack(tile * plan.tile_lanes + vector * lanes, packed + vector * lanes, vectors * lanes);
 }
 
 std::string packed_weight_format(const DirectPlan& plan) {

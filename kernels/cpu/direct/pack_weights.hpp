@@ -14,6 +14,12 @@ namespace fuseplan::cpu {
 std::size_t packed_weight_bytes(const DirectPlan& plan);
 void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const Parallel& parallel);
 
+/// Whether weights that are others at every call are better packed a tile of channels at a time,
+/// just before the only use of it: the packed tile stays in the second-level cache.
+bool packs_in_passing(const DirectPlan& plan);
+/// One tile of channels, as it lies in the packed weights. For those plans.
+void pack_channel_tile(const DirectPlan& plan, const void* raw, std::int64_t tile, float* packed);
+
 /// The vector, counted in a tile's first column of them, of {step through the channels, plane, row,
 /// tap}.
 std::int64_t packed_index(const DirectPlan& plan, const std::array<std::int64_t, 4>& at);

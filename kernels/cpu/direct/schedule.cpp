@@ -8,16 +8,16 @@
 
 namespace fuseplan::cpu {
 
-Schedule::Schedule(const DirectPlan& plan, int threads) : plan_(plan) {
+Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   column_blocks_ = ceil_div(static_cast<std::int64_t>(plan.tiling.strips.size()),
                             static_cast<std::int64_t>(plan.block_strips));
-  cut_rows(plan.block_rows);
+  cut_rows(weights_are_raw ? conv.output.len[3] : plan.block_rows);
   // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.
   constexpr double kFlopsPerPart = 2e6;
   parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
-  if (parts_ == 1) return;
+  if (parts_ == 1 || weights_are_raw) return;
   // A few units per part, or they cannot be dealt evenly.
   constexpr std::int64_t kUnitsPerPart = 4;
   while (rows_ > 1 &&

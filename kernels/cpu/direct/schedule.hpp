@@ -10,7 +10,8 @@ namespace fuseplan::cpu {
 /// is staged once.
 class Schedule {
  public:
-  Schedule(const DirectPlan& plan, int threads);
+  /// `weights_are_raw`: blocks are whole planes, so that each tile of channels is packed once.
+  Schedule(const DirectPlan& plan, int threads, bool weights_are_raw = false);
 
   int parts() const { return parts_; }
   /// First unit of a part; parts are nearly equal in multiply-adds. first(parts()) is the end.

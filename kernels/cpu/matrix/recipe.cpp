@@ -39,7 +39,9 @@ class MatrixRecipe final : public Recipe {
         functions.push_back({fmt::format("matrix_strip_{}x{}", spec.vectors, spec.last_lanes),
                              emit_strip_finisher(spec, plan_.finish)});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"matrix_channels", emit_channel_prologue(chain_, Isa::avx512)});
+      functions.push_back(
+          {"matrix_channels",
+           emit_channel_prologue(chain_, Isa::avx512, plan_.shape.conv.output.len[1])});
     return functions;
   }
 

@@ -44,8 +44,8 @@ using DevicePeers = std::vector<std::unique_ptr<DevicePeer>>;
 std::unique_ptr<DevicePeer> make_device_peer(const std::string& name, fuseplanHandle_t handle);
 /// fuseplan itself, op by op.
 std::unique_ptr<DevicePeer> make_unfused_device_peer(fuseplanHandle_t handle);
-/// cuDNN, opened at run time: FUSEPLAN_LIB_CUDNN or what the loader finds. Throws std::runtime_error
-/// with every name tried where there is none.
+/// cuDNN, opened at run time: FUSEPLAN_LIB_CUDNN or what the loader finds. Throws
+/// std::runtime_error with every name tried where there is none.
 std::unique_ptr<DevicePeer> make_cudnn_peer(fuseplanHandle_t handle);
 
 }  // namespace fuseplan::driver
