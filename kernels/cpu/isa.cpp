@@ -45,12 +45,10 @@ struct ModelRange {
   bool amd;
   unsigned family, first, last;
 };
-constexpr ModelRange kLines[] = {{"zen4", true, 0x19, 0x10, 0x1f},
-                                 {"zen4", true, 0x19, 0x60, 0x7f},
-                                 {"zen4", true, 0x19, 0xa0, 0xaf},
-                                 {"sapphire", false, 0x06, 0x8f, 0x8f},
-                                 {"sapphire", false, 0x06, 0xad, 0xae},
-                                 {"sapphire", false, 0x06, 0xcf, 0xcf}};
+constexpr ModelRange kLines[] = {
+    {"zen4", true, 0x19, 0x10, 0x1f},      {"zen4", true, 0x19, 0x60, 0x7f},
+    {"zen4", true, 0x19, 0xa0, 0xaf},      {"sapphire", false, 0x06, 0x8f, 0x8f},
+    {"sapphire", false, 0x06, 0xad, 0xae}, {"sapphire", false, 0x06, 0xcf, 0xcf}};
 
 // From timings on one core: of a Zen 4, whose numbers stand for unknown ones, and of an Emerald
 // Rapids.

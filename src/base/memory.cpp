@@ -24,8 +24,8 @@ std::size_t padded(std::size_t bytes) {
 }
 
 /// Large buffers start at a huge page and ask for them. Streams of weights are otherwise as slow as
-/// the search for their pages, which is long in virtual machines: 25 MB were read at 10 GB/s instead
-/// of 29.
+/// the search for their pages, which is long in virtual machines: 25 MB were read at 10 GB/s
+/// instead of 29.
 void* allocate(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   void* memory =

@@ -119,7 +119,8 @@ TEST(CpuFamily, IsReadOffTheModel) {
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xcf}), "sapphire");
   EXPECT_EQ(cpu::family_of({true, 0x06, 0xcf}), "generic");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7}), "generic") << "Rocket Lake";
-  EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true}), "sapphire") << "a model shown by a hypervisor";
+  EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true}), "sapphire")
+      << "a model shown by a hypervisor";
   EXPECT_EQ(cpu::family_of({true, 0x1a, 0x11, true}), "generic");
 }
 

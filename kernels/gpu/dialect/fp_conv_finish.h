@@ -44,15 +44,14 @@ FP_FN void fp_finish_pixel(const fp_args& a, unsigned pixel, long long channel, 
   if constexpr (V == 1) fp_store<FP_OUTPUT>(a.output, out, result[0]);
 }
 
-// The tile's channels' values in shared memory, for threads that keep their pixel and go through all
-// channels.
+// The tile's channels' values in shared memory, for threads that keep their pixel and go through
+// all channels.
 FP_FN void fp_stage_channels(const fp_args& a, const fp_tile& tile, float* staged) {
   for (unsigned n = fp_thread(); n < FP_BN && tile.channel + n < FP_K; n += FP_THREADS) {
     float values[FP_CHANNELS + 1];
     fp_channels(a, (long long)tile.group * FP_K + tile.channel + n, values);
     FP_UNROLL
-    for (int c = 0; c < FP_CHANNELS; ++c)
-      staged[n * FP_CHANNELS + c] = values[c];
+    for (int c = 0; c < FP_CHANNELS; ++c) staged[n * FP_CHANNELS + c] = values[c];
   }
 }
 
@@ -68,8 +67,7 @@ FP_FN void fp_finish_along_pixels(const fp_args& a, const fp_tile& tile, const f
     const long long channel = (long long)tile.group * FP_K + tile.channel + n;
     float channels[1][FP_CHANNELS + 1];
     FP_UNROLL
-    for (int c = 0; c < FP_CHANNELS; ++c)
-      channels[0][c] = staged[n * FP_CHANNELS + c];
+    for (int c = 0; c < FP_CHANNELS; ++c) channels[0][c] = staged[n * FP_CHANNELS + c];
     fp_finish_pixel<1>(a, tile.pixel + m, channel, part + m * FP_PART_ROW + n, channels);
   }
 }
