@@ -5,7 +5,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -53,9 +55,34 @@ class Crossing {
   std::atomic<int> done_{0};
 };
 
+/// Which tasks of a loop have been begun.
+class Begun {
+ public:
+  static constexpr int kMost = 1024;
+  /// Whether the caller is the first to ask.
+  bool begin(int task) {
+    const std::uint64_t bit = std::uint64_t{1} << task % 64;
+    auto& word = words_[static_cast<std::size_t>(task / 64)];
+    return (word.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kMost / 64> words_{};
+};
+
+// A thread begins with the task of its own number, whose data the last call may have left in its
+// core's caches, and goes on with what nobody has begun: others may be late or missing.
 void loop_openmp(int threads, int count, Parallel::Task task, void* argument) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int i = 0; i < count; ++i) task(argument, i);
+  Begun begun;
+  const int shared = std::min(count, Begun::kMost);
+#pragma omp parallel num_threads(threads)
+  {
+    const int own = omp_get_thread_num();
+    for (int i = 0; i < shared; ++i)
+      if (begun.begin((own + i) % shared)) task(argument, (own + i) % shared);
+#pragma omp for schedule(dynamic, 1)
+    for (int i = shared; i < count; ++i) task(argument, i);
+  }
 }
 
 // Slower, since it starts its threads anew, but right where OpenMP's pool of them is not.
