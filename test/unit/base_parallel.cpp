@@ -2,10 +2,12 @@
 #include "base/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -20,9 +22,9 @@ constexpr int kTasks = 257;
 
 // Plain ints on purpose: a task run by two threads, or a join that does not join, is a data race
 // that the thread sanitizer build reports.
-int tasks_run_once(const Parallel& parallel) {
-  std::vector<int> runs(kTasks, 0);
-  parallel(kTasks, [&](int i) { ++runs[i]; });
+int tasks_run_once(const Parallel& parallel, int tasks = kTasks) {
+  std::vector<int> runs(static_cast<std::size_t>(tasks), 0);
+  parallel(tasks, [&](int i) { ++runs[static_cast<std::size_t>(i)]; });
   int once = 0;
   for (const int n : runs) once += n == 1;
   return once;
@@ -52,6 +54,32 @@ TEST(Parallel, RunsEveryTaskOnce) {
       EXPECT_EQ(tasks_run_once(Parallel(threads)), kTasks) << threads << " threads";
   }
 }
+
+TEST(Parallel, RunsAnyNumberOfTasks) {
+  for (const int tasks : {1, 2, 63, 64, 65, 1023, 1024, 1025, 5000})
+    for (const int threads : {1, 2, 3, 8})
+      EXPECT_EQ(tasks_run_once(Parallel(threads), tasks), tasks) << threads << " threads";
+}
+
+#ifndef __SANITIZE_THREAD__  // where OpenMP's threads are not used
+TEST(Parallel, AThreadBeginsWithItsOwnTask) {
+  // Nobody ends before all have begun, so that nobody can take another's.
+  constexpr int kThreads = 4;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<int> threads(kThreads, -1);
+    std::atomic<int> begun{0};
+    Parallel parallel(kThreads);
+    parallel(kThreads, [&](int i) {
+      threads[static_cast<std::size_t>(i)] = omp_get_thread_num();
+      ++begun;
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (begun < kThreads && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+    });
+    ASSERT_EQ(threads, (std::vector<int>{0, 1, 2, 3}));
+  }
+}
+#endif
 
 TEST(Parallel, NoTaskIsNoWork) {
   Parallel(4)(0, [](int) { FAIL(); });
