@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::gpu {
 namespace {
 
 using cpu::View;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 void put_strides(const View& view, ArgumentBlock& block) {
   for (std::int64_t stride : view.stride) block.put(stride);

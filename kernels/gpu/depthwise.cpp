@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/geometry.hpp"
 #include "kernels/gpu/chain_source.hpp"
 #include "kernels/gpu/sources.hpp"
@@ -22,8 +23,6 @@ constexpr std::int64_t kSharedBytes = 48 << 10;  ///< what a block gets without 
 constexpr std::int64_t kMostBlocks = 132 * 8;    ///< that a large device runs at once
 constexpr std::int64_t kMostRows = 16;           ///< input rows of a column, unrolled
 constexpr std::size_t kChannel = 1, kDepth = 2, kHeight = 3, kWidth = 4;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Shape {
   Shape(const Problem& problem, const SplitChain& chain) : g(cpu::geometry_of(problem)) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/integer.hpp"
+
 namespace fuseplan::gpu {
 namespace {
 
@@ -22,8 +24,6 @@ constexpr double kMultiprocessors = 132, kProductsPerCycle = 2048, kBytesPerCycl
 constexpr double kCyclesToFill = 1500, kFinishedPerCycle = 24;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 
+#include "base/integer.hpp"
 #include "base/status.hpp"
 #include "kernels/gpu/chain_source.hpp"
 #include "kernels/gpu/group_layout.hpp"
@@ -29,8 +30,6 @@ constexpr Role kForward[] = {Role::saved_mean, Role::saved_inv_variance, Role::s
                              Role::running_mean, Role::running_variance};
 constexpr Role kBackward[] = {Role::bias_gradient, Role::scale_gradient};
 constexpr std::size_t kResults = std::size(kForward);
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Threads of a block along groups.
 std::int64_t row_of(const GroupLayout& layout, std::int64_t lanes) {

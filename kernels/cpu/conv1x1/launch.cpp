@@ -137,8 +137,8 @@ class Conv1x1Program final : public Program {
     Launch launch{plan_,      products_, rows_, arguments, runner_.prepare(arguments, scratch),
                   plan_.block};
     const int parts = parts_of(arguments.parallel.threads());
-    // A few units a part, or they cannot be dealt evenly.
-    constexpr std::int64_t kUnitsPerPart = 8;
+    // A few units a part, or they cannot be dealt evenly; small blocks read the weights more often.
+    constexpr std::int64_t kUnitsPerPart = 4;
     const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
     for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
       launch.block = ceil_div(launch.block, 2);
