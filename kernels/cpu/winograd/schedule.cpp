@@ -9,8 +9,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kUnitsPerThread = 4;
-
 /// Bytes of transformed weights that second-level caches do not keep between blocks.
 constexpr std::size_t kManyWeights = std::size_t{4} << 20;
 
@@ -23,9 +21,10 @@ WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool w
   // left as they are and threads divide the channels; the input is then transformed by each of
   // them.
   const bool many_weights = weights_are_raw || winograd_weight_bytes(plan) > kManyWeights;
-  while (threads > 1 && !many_weights && block_pieces > 1 &&
-         blocks_of(block_pieces) < kUnitsPerThread * threads)
-    --block_pieces;
+  // Pieces that the busiest thread gets: of sizes with the fewest, the largest reads weights least.
+  const auto busiest = [&](std::int64_t size) { return ceil_div(blocks_of(size), threads) * size; };
+  for (std::int64_t size = block_pieces; size > 0 && threads > 1 && !many_weights; --size)
+    if (busiest(size) < busiest(block_pieces)) block_pieces = size;
   blocks = blocks_of(block_pieces);
   if (threads > 1 && (blocks < threads || (many_weights && blocks % threads != 0)))
     shares = std::min<std::int64_t>(plan.channel_tiles, threads);
