@@ -2,6 +2,8 @@
 // Stands in for cuDNN 9's graph API: descriptors must be complete, and graphs are computed by
 // definition, when they are executed. FUSEPLAN_FAKE_CUDNN=8907 is the version it says it is.
 // Of the older functions there is the one that copies a tensor into another layout.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +23,17 @@ namespace {
 struct Handle {
   void* stream = nullptr;
 } the_handle;
+
+/// What this library does is done at once, so what is queued in front of it has to be as well.
+bool finish_stream() {
+  const char* driver = std::getenv("FUSEPLAN_LIB_CUDA");
+  void* library = driver == nullptr ? nullptr : dlopen(driver, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return true;  // no device, and no queue
+  const auto wait = reinterpret_cast<int (*)(void*)>(dlsym(library, "cuStreamSynchronize"));
+  const bool done = wait != nullptr && wait(the_handle.stream) == 0;
+  dlclose(library);
+  return done;
+}
 
 /// An engine that heuristics propose: cuDNN's own order, in which the best guess is not the fastest
 /// and one cannot be built.
@@ -248,6 +261,7 @@ FAKE_CUDNN_API int cudnnBackendGetAttribute(void* object, int attribute, int, st
 }
 FAKE_CUDNN_API int cudnnBackendExecute(void* handle, void* plan, void* pack) {
   if (handle != &the_handle) return answer(kBadParameter, "no handle");
+  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
   return execute(object_at(plan), object_at(pack));
 }
 FAKE_CUDNN_API int cudnnCreateTensorDescriptor(void** object) {
@@ -268,6 +282,7 @@ FAKE_CUDNN_API int cudnnTransformTensor(void* handle, const void* alpha, void* x
   if (handle != &the_handle || *static_cast<const float*>(alpha) != 1 ||
       *static_cast<const float*>(beta) != 0)
     return answer(kBadParameter, "a copy that is none");
+  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
   return copy_tensor(*static_cast<OldTensor*>(x_desc), static_cast<const char*>(x),
                      *static_cast<OldTensor*>(y_desc), static_cast<char*>(y));
 }

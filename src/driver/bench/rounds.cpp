@@ -32,12 +32,13 @@ double median(std::vector<double> values) {
 
 std::vector<double> interleaved_medians(const std::vector<Work>& works, const RoundLimits& limits,
                                         const Work& between) {
-  constexpr double kLong = 5e-3;  // brings its data into the caches by itself
+  constexpr double kLong = 5e-3;   // brings its data into the caches by itself
+  constexpr double kLeast = 1e-7;  // a clock that says less has not seen the work
   const Stopwatch time = limits.stopwatch ? limits.stopwatch : seconds_of;
   std::vector<double> once;
   for (const Work& work : works) {
     once.push_back(time(work, 1));
-    if (once.back() < kLong) once.back() = std::max(1e-9, time(work, 1));
+    if (once.back() < kLong) once.back() = std::max(kLeast, time(work, 1));
   }
   std::vector<std::vector<double>> samples(works.size());
   const auto start = Clock::now();
