@@ -28,11 +28,13 @@ std::size_t padded(std::size_t bytes) {
 /// instead of 29.
 void* allocate(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  void* memory =
-      std::aligned_alloc(bytes < kHugePage ? Buffer::kAlignment : kHugePage, padded(bytes));
+  const std::size_t alignment = bytes < kHugePage ? Buffer::kAlignment : kHugePage;
+  void* memory = nullptr;
+  // Unlike aligned_alloc, it does not want whole multiples of the alignment.
+  if (posix_memalign(&memory, alignment, padded(bytes)) != 0) return nullptr;
 #if defined(__linux__)
   // Only advice: where it is not taken, pages are small.
-  if (memory != nullptr && bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
+  if (bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   return memory;
 }

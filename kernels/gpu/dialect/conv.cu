@@ -160,8 +160,9 @@ FP_FN void fp_finish(const fp_args& a, const fp_tile& tile, const float (&sums)[
   }
 }
 
-// A bound of its own: left alone, some compilers settle on 64 registers and spill one.
-FP_KERNEL_BLOCKS(fp_conv, FP_THREADS, 2) {
+// A bound of its own: left alone, some compilers settle on 64 registers and spill one. With
+// channels inside, the largest tile's pixels leave no room for a second block.
+FP_KERNEL_BLOCKS(fp_conv, FP_THREADS, (FP_BM * FP_BN > 8192 && !FP_PIXELS_INNER ? 1 : 2)) {
   FP_SHARED(shared);
   const fp_tile tile = fp_tile_of(fp_block());
   fp_pixel pixels[FP_PIXELS];

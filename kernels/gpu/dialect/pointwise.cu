@@ -70,7 +70,7 @@ FP_FN void fp_pass(const fp_args& a) {
     if (first + i * FP_THREADS < a.count) fp_finish_item<V>(a, items[i]);
 }
 
-FP_KERNEL(fp_pointwise, FP_THREADS) { fp_pass<1>(a); }
+FP_KERNEL_BLOCKS(fp_pointwise, FP_THREADS, 2) { fp_pass<1>(a); }
 #if FP_WIDE > 1
-FP_KERNEL(fp_pointwise_wide, FP_THREADS) { fp_pass<FP_WIDE>(a); }
+FP_KERNEL_BLOCKS(fp_pointwise_wide, FP_THREADS, 2) { fp_pass<FP_WIDE>(a); }
 #endif
