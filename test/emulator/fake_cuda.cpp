@@ -8,6 +8,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "backend/cuda/driver.hpp"
 #include "engine.hpp"
@@ -47,6 +51,14 @@ struct FakeFunction {
   void (*kernel)(const void*);
   unsigned shared_bytes = 48 << 10;  ///< that a launch may have
 };
+
+/// For good: callers need not copy what the driver says, and some ask while the process ends.
+const char* kept(std::string text) {
+  static auto& mutex = *new std::mutex;
+  static auto& texts = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return texts.insert(std::move(text)).first->c_str();
+}
 
 thread_local long depth = 0;
 thread_local bool set_current = false;  ///< a context, below what has been pushed
@@ -155,17 +167,13 @@ FUSEPLAN_EMULATOR_API Result cuDriverGetVersion(int* version) {
   return enter();
 }
 FUSEPLAN_EMULATOR_API Result cuGetErrorName(Result result, const char** text) {
-  static thread_local std::string name;
-  name = fmt::format("CUDA_ERROR_FAKE_{}", result);
-  *text = name.c_str();
+  *text = kept(fmt::format("CUDA_ERROR_FAKE_{}", result));
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuGetErrorString(Result result, const char** text) {
-  static thread_local std::string words;
-  words = result == kLaunchFailed ? queues().fault()
-          : result == kHeld       ? "waits for a stream that a test holds"
-                                  : "as the test wanted";
-  *text = words.c_str();
+  *text = kept(result == kLaunchFailed ? queues().fault()
+               : result == kHeld       ? "waits for a stream that a test holds"
+                                       : "as the test wanted");
   return cuda::kSuccess;
 }
 FUSEPLAN_EMULATOR_API Result cuDeviceGetCount(int* count) {
