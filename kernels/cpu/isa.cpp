@@ -65,9 +65,6 @@ CpuModel host_model() {
 #endif
 }
 
-// AMD's cores, from the first that has vdpbf16ps (Zen 4) on, issue it at the rate of vfmadd231ps:
-// twice the products (measured on Zen 4: 235 against 117 GFLOP/s of one core). Intel's server cores
-// were seen at a quarter of that rate (81 against 162 GFLOP/s), their AMX units being meant for it.
 // Linux hands out the state of the tiles (8 KB a thread) only to processes that ask for it, and
 // refuses those whose alternative signal stacks could not hold it.
 bool may_use_tiles() {
@@ -79,6 +76,9 @@ bool may_use_tiles() {
 #endif
 }
 
+// AMD's cores, from the first that has vdpbf16ps (Zen 4) on, issue it at the rate of vfmadd231ps:
+// twice the products (measured on Zen 4: 235 against 117 GFLOP/s of one core). Intel's server cores
+// were seen at a quarter of that rate (81 against 162 GFLOP/s), their AMX units being meant for it.
 Extensions detect_extensions() {
   Extensions extensions;
 #if defined(__x86_64__)

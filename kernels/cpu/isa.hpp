@@ -27,9 +27,8 @@ std::string host_name();
 ///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two
 ///         halves, 32 KB first-level and 1 MB second-level data cache a core
 ///   sapphire  Intel's cores with AVX512_FP16, family 6, models 0x8f, 0xcf, 0xad and 0xae
-///   (Sapphire,
-///         Emerald and Granite Rapids): two units for 512-bit vectors, 48 KB and 2 MB, and behind
-///         them a large third level that is far away
+///         (Sapphire, Emerald and Granite Rapids): two units for 512-bit vectors, 48 KB and 2 MB,
+///         and behind them a large third level that is far away
 /// It chooses among kernels that are all right, and is no part of their keys.
 std::string_view host_family();
 

@@ -2,13 +2,7 @@
 #include "kernels/cpu/moves.hpp"
 
 #include "base/half.hpp"
-
-#if defined(__x86_64__)
-// GCC 12 takes the undefined vectors inside its own intrinsics for mistakes (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
-#endif
+#include "kernels/cpu/intrinsics.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -56,8 +50,6 @@ void turn_plain(const float* input, std::int64_t input_step, std::int64_t rows,
 }
 
 #if defined(__x86_64__)
-#define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 
 // 4 x 4 transposes inside the quarters of registers, and then of the quarters.
 template <typename Rows, typename Columns>

@@ -18,6 +18,12 @@ struct Function {
   std::vector<std::byte> code;
 };
 
+/// An entry point, as the function it is.
+template <typename Kernel>
+Kernel kernel_at(const void* entry) {
+  return reinterpret_cast<Kernel>(const_cast<void*>(entry));
+}
+
 /// One launch, with every pointer resolved and every shape checked by the caller.
 struct Arguments {
   const void* input = nullptr;

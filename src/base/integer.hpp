@@ -12,4 +12,20 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
 }
 
+/// The digits of a number whose places count differently, the fastest first.
+class Digits {
+ public:
+  explicit constexpr Digits(std::int64_t number) : rest_(number) {}
+  constexpr std::int64_t take(std::int64_t count) {
+    const std::int64_t digit = rest_ % count;
+    rest_ /= count;
+    return digit;
+  }
+  /// What no place has taken.
+  constexpr std::int64_t rest() const { return rest_; }
+
+ private:
+  std::int64_t rest_;
+};
+
 }  // namespace fuseplan

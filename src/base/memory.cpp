@@ -23,9 +23,9 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
 }
 
-/// Large buffers start at a huge page and ask for them. Streams of weights are otherwise as slow as
-/// the search for their pages, which is long in virtual machines: 25 MB were read at 10 GB/s
-/// instead of 29.
+/// Large buffers start at a huge page and ask for them. Streams of weights are otherwise slowed by
+/// the search for their pages, which is long in virtual machines: a layer that reads 25 MB of them
+/// took 2.5 ms instead of 2.1.
 void* allocate(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t alignment = bytes < kHugePage ? Buffer::kAlignment : kHugePage;

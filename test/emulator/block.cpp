@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace fuseplan::emulator {
 namespace {
@@ -118,8 +119,8 @@ void Block::choose_laggard() {
 void Block::report(const std::string& what) {
   if (fault_.empty()) fault_ = fmt::format("{} in block {}, thread {}", what, block, thread);
 }
-void Block::stop(const std::string& what) {
-  report(what);
+void Block::stop(std::string what) {
+  report(std::exchange(what, {}));
   for (;;) fibers_[thread].yield();  // never resumed
 }
 

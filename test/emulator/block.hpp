@@ -55,7 +55,8 @@ class Block : fp_machine {
   void choose_laggard();
 
   void report(const std::string& what);
-  [[noreturn]] void stop(const std::string& what);
+  /// The thread that runs goes no further. Nothing unwinds its stack, so what that owns is lost.
+  [[noreturn]] void stop(std::string what);
 
   void wait_for_all(int line);
   void meet_group(int line, unsigned lanes, act what, void* mine);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace fuseplan::emulator {
 namespace {
@@ -32,12 +33,12 @@ HopperModel& HopperModel::of(fp_machine* machine) {
   return *static_cast<Functions*>(machine->hopper)->model;
 }
 
-void HopperModel::fault(const std::string& what) {
-  if (in_thread_) stop(what);
+void HopperModel::fault(std::string what) {
+  if (in_thread_) stop(std::move(what));
   engine_.report(what);
 }
-void HopperModel::stop(const std::string& what) {
-  engine_.report(what);
+void HopperModel::stop(std::string what) {
+  engine_.report(std::exchange(what, {}));
   for (;;) engine_.yield();  // never resumed
 }
 

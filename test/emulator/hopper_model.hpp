@@ -76,8 +76,9 @@ class HopperModel {
   void set_functions();
   void set_product_functions();
   static HopperModel& of(fp_machine* machine);
-  [[noreturn]] void stop(const std::string& what);
-  void fault(const std::string& what);
+  /// The thread that runs goes no further. Nothing unwinds its stack, so what that owns is lost.
+  [[noreturn]] void stop(std::string what);
+  void fault(std::string what);
   void check_shared(const void* at, std::size_t bytes, std::size_t alignment, const char* what);
   Warp& warp() { return warps_[machine().thread / 32]; }
   fp_machine& machine() { return *engine_.machine; }

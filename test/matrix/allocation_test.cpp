@@ -40,6 +40,12 @@ const char* const kPlans[] = {
     "f32:1x64x14x14:nchw;conv(f32:64x64x3x3,pad=1x1);bias(f32:1x64x1x1);activation(relu)",
     "f16:1x64x14x14:nhwc;conv(f16:64x64x1x1);norm(spatial,f32:1x64x1x1);activation(silu)",
     "f32:1x32x14x14:nchw;conv(f32:32x1x3x3,pad=1x1,groups=32);activation(clippedrelu)",
+    "f32:1x48x35x35:nhwc;conv(f32:64x48x5x5,pad=2x2);bias(f32:1x64x1x1)",
+    "f32:1x32x28x28:nhwc;conv(f32:64x32x5x7,pad=2x3);activation(relu)",
+    "f32:1x192x17x17:nchw;conv(f32:192x192x1x7,pad=0x3);activation(relu)",
+    "f32:1x64x9x9:nhwc;conv(f32:96x64x1x1,stride=2x2);norm(spatial,f32:1x96x1x1)",
+    "bf16:1x40x15x15:nhwc;conv(bf16:64x40x3x3,pad=1x1,stride=2x2);activation(tanh)",
+    "u8:1x3x33x33:nhwc;conv(i8:64x3x7x7,pad=3x3,stride=2x2);scale_shift(f32:1x64x1x1)",
 };
 
 void expect_no_allocations(const char* text, const std::string& level, bool constant) {

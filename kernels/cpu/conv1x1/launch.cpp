@@ -126,10 +126,8 @@ class Conv1x1Program final : public Program {
   Conv1x1Program(Conv1x1Plan plan, const SplitChain& chain, std::span<const void* const> entries)
       : plan_(std::move(plan)), runner_(chain, plan_.shape.outputs(), prologue(entries)) {
     for (std::size_t i = 0; i < plan_.specs.size(); ++i)
-      products_.push_back(reinterpret_cast<ProductKernel>(const_cast<void*>(entries[i])));
-    if (!plan_.finishes)
-      rows_ =
-          reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[plan_.specs.size()]));
+      products_.push_back(kernel_at<ProductKernel>(entries[i]));
+    if (!plan_.finishes) rows_ = kernel_at<StripChain::RowsKernel>(entries[plan_.specs.size()]);
   }
 
   void run(const Arguments& arguments) const override {

@@ -145,10 +145,8 @@ class DirectProgram final : public Program {
                 std::span<const void* const> entries)
       : plan_(plan), runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
     const std::size_t tiles = plan.specs().size();
-    for (std::size_t i = 0; i < tiles; ++i)
-      tiles_.push_back(reinterpret_cast<TileKernel>(const_cast<void*>(entries[i])));
-    if (!plan.in_registers)
-      rows_ = reinterpret_cast<StripChain::RowsKernel>(const_cast<void*>(entries[tiles]));
+    for (std::size_t i = 0; i < tiles; ++i) tiles_.push_back(kernel_at<TileKernel>(entries[i]));
+    if (!plan.in_registers) rows_ = kernel_at<StripChain::RowsKernel>(entries[tiles]);
   }
 
   void run(const Arguments& arguments) const override {

@@ -43,7 +43,7 @@ class GroupedProgram final : public Program {
   GroupedProgram(const GroupedPlan& plan, const SplitChain& chain,
                  std::span<const void* const> entries)
       : plan_(plan),
-        kernel_(reinterpret_cast<Kernel>(const_cast<void*>(entries[0]))),
+        kernel_(kernel_at<Kernel>(entries[0])),
         runner_(chain, plan.g.output.len[1], entries.size() > 1 ? entries[1] : nullptr) {}
 
   void run(const Arguments& arguments) const override {

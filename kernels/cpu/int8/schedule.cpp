@@ -32,24 +32,19 @@ void ByteSchedule::cut_rows(std::int64_t bands) {
 }
 
 ByteWindow ByteSchedule::window(std::int64_t unit) const {
-  std::int64_t index = unit / plan_.tiles_of_channels;
-  const auto take = [&](std::int64_t count) {
-    const std::int64_t at = index % count;
-    index /= count;
-    return at;
-  };
+  Digits index(unit / plan_.tiles_of_channels);
   const ConvGeometry& conv = plan_.shape.conv;
   ByteWindow window;
-  window.first_tile = static_cast<std::size_t>(take(column_windows_)) * plan_.block_tiles;
+  window.first_tile = static_cast<std::size_t>(index.take(column_windows_)) * plan_.block_tiles;
   window.last_tile = std::min(window.first_tile + plan_.block_tiles, plan_.row_tiles.size());
   const ByteRowTile& last = plan_.row_tiles[window.last_tile - 1];
   window.column = plan_.row_tiles[window.first_tile].column;
   window.columns = last.column + last.pixels - window.column;
-  window.row = take(row_windows_) * rows_;
+  window.row = index.take(row_windows_) * rows_;
   window.rows = std::min(rows_, conv.output.len[3] - window.row);
-  window.plane = take(conv.output.len[2]);
-  window.group = take(conv.groups);
-  window.image = index;
+  window.plane = index.take(conv.output.len[2]);
+  window.group = index.take(conv.groups);
+  window.image = index.rest();
   return window;
 }
 

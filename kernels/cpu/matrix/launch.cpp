@@ -16,11 +16,6 @@ using TilesKernel = void (*)();
 using TileKernel = void (*)(const MatrixTileCall*);
 using StripKernel = void (*)(const StripCall*);
 
-template <typename Kernel>
-Kernel kernel_at(const void* entry) {
-  return reinterpret_cast<Kernel>(const_cast<void*>(entry));
-}
-
 /// What all threads of one launch share.
 struct Launch {
   const MatrixPlan& plan;

@@ -4,14 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__x86_64__)
-// GCC 12 takes the undefined vectors inside its own intrinsics for mistakes (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
-
-#define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#endif
+#include "kernels/cpu/intrinsics.hpp"
 
 namespace fuseplan::cpu {
 namespace {

@@ -36,21 +36,16 @@ void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
 }
 
 MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
-  std::int64_t index = unit / plan_.tiles_of_channels;
-  const auto take = [&](std::int64_t count) {
-    const std::int64_t at = index % count;
-    index /= count;
-    return at;
-  };
+  Digits index(unit / plan_.tiles_of_channels);
   const ConvGeometry& conv = plan_.shape.conv;
   MatrixWindow window;
-  window.column = take(column_windows_) * columns_;
+  window.column = index.take(column_windows_) * columns_;
   window.columns = std::min(columns_, conv.output.len[4] - window.column);
-  window.row = take(row_windows_) * rows_;
+  window.row = index.take(row_windows_) * rows_;
   window.rows = std::min(rows_, conv.output.len[3] - window.row);
-  window.plane = take(conv.output.len[2]);
-  window.group = take(conv.groups);
-  window.image = index;
+  window.plane = index.take(conv.output.len[2]);
+  window.group = index.take(conv.groups);
+  window.image = index.rest();
   return window;
 }
 

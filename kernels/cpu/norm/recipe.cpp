@@ -60,9 +60,7 @@ class NormRecipe final : public Recipe {
 
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
     std::size_t next = 0;
-    const auto kernel = [&] {
-      return reinterpret_cast<NormProgram::Rows>(reinterpret_cast<std::uintptr_t>(entries[next++]));
-    };
+    const auto kernel = [&] { return kernel_at<NormProgram::Rows>(entries[next++]); };
     NormProgram::Code code;
     code.sums = {kernel(), 2};
     code.rows = kernel();

@@ -59,8 +59,7 @@ class PointwiseRecipe final : public Recipe {
 
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
     const auto rows = [&](std::size_t entry) {
-      return reinterpret_cast<PointwiseProgram::Rows>(
-          reinterpret_cast<std::uintptr_t>(entries[entry]));
+      return kernel_at<PointwiseProgram::Rows>(entries[entry]);
     };
     // Code is the same for all cores of an instruction set; which of it runs is not.
     const bool streams = may_stream_ && walk_.bytes() >= streaming_bytes(core_rates(host_family()));

@@ -87,8 +87,7 @@ std::vector<Function> MomentsRecipe::emit() const {
 
 std::unique_ptr<OutputMoments> MomentsRecipe::bind(std::span<const void* const> entries) const {
   if (!cells_) return std::make_unique<PortableMoments>(data_, statistics_);
-  const auto kernel =
-      reinterpret_cast<void (*)(const RowsCall*)>(reinterpret_cast<std::uintptr_t>(entries[0]));
+  const auto kernel = kernel_at<void (*)(const RowsCall*)>(entries[0]);
   return std::make_unique<VectorMoments>(*cells_, SumsKernel{kernel, 2});
 }
 

@@ -43,7 +43,7 @@ class InputTransform {
   std::int64_t size_;  ///< of an element
   Moves moves_;
   /// Inputs of a tile that lies inside, relative to its first; of one at the border.
-  SmallVector<const void*, 36> points_, border_;
+  SmallVector<const void*, kMostPositions> points_, border_;
   std::byte* zeros_ = nullptr;
   float* stage_ = nullptr;  ///< [row][column][channel] of a segment, for a vector of channels
   float* lines_ = nullptr;  ///< [channel][column] of one of its rows

@@ -17,11 +17,6 @@ namespace {
 
 using ProductKernel = void (*)(const TileCall*);
 
-template <typename Kernel>
-Kernel kernel_at(const void* entry) {
-  return reinterpret_cast<Kernel>(const_cast<void*>(entry));
-}
-
 /// The program's code.
 struct Kernels {
   std::vector<ProductKernel> products;

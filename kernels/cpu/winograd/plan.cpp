@@ -84,11 +84,11 @@ std::int64_t WinogradPlan::passing_weights_stride() const {
 }
 
 std::vector<TileAxes> winograd_axes(const ConvGeometry& conv) {
-  constexpr int kMostPositions = 48;
   std::vector<TileAxes> tiles;
   for (const Axis* rows : axes_of(conv.filter[1]))
     for (const Axis* columns : axes_of(conv.filter[2]))
-      if (rows->inputs() * columns->inputs() <= kMostPositions) tiles.push_back({rows, columns});
+      if (static_cast<std::size_t>(rows->inputs() * columns->inputs()) <= kMostPositions)
+        tiles.push_back({rows, columns});
   return tiles;
 }
 

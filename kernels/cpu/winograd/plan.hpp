@@ -68,6 +68,9 @@ struct WinogradPlan {
   std::int64_t passing_weights_stride() const;
 };
 
+/// Of a tile, and of its filter (5x7): Execute keeps as many without allocating.
+constexpr std::size_t kMostPositions = 48, kMostTaps = 35;
+
 /// The axes of a tile that are in question for the convolution: all but those whose errors would
 /// multiply to more than the bound in the README.
 struct TileAxes {

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-SmallVector<std::int64_t, 9> taps_of(const ConvGeometry& conv) {
-  SmallVector<std::int64_t, 9> taps;
+SmallVector<std::int64_t, kMostTaps> taps_of(const ConvGeometry& conv) {
+  SmallVector<std::int64_t, kMostTaps> taps;
   for (std::int64_t row = 0; row < conv.filter[1]; ++row)
     for (std::int64_t column = 0; column < conv.filter[2]; ++column)
       taps.push_back(row * conv.weight_stride[3] + column * conv.weight_stride[4]);

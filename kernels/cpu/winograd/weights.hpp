@@ -44,8 +44,8 @@ class FilterTransform {
   const std::byte* raw_;
   std::int64_t size_;
   Moves moves_;
-  SmallVector<std::int64_t, 9> taps_;  ///< of a filter: their offsets, in elements
-  std::int64_t line_;                  ///< values that are gathered of an output channel
+  SmallVector<std::int64_t, kMostTaps> taps_;  ///< of a filter: their offsets, in elements
+  std::int64_t line_;                          ///< values that are gathered of an output channel
   bool taps_are_inner_ = false;  ///< a filter's taps, and then the next channel's, are contiguous
   bool channels_are_inner_ = false;
   float *lines_, *filters_;

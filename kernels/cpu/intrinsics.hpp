@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Intrinsics, for functions that are compiled for more than the baseline and called where the
+// processor has it. To be included by .cpp files only: what it tells the compiler holds to their
+// ends.
+#if defined(__x86_64__)
+// GCC 12 takes the undefined vectors inside its own intrinsics for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+#endif
