@@ -175,7 +175,8 @@ class TensorRecipe final : public Recipe {
     const std::string cluster(tile_.split > 1 ? dialect_file("fp_cluster.h") : "");
     return assemble_source(chain_macros(problem_, chain_) + conv_macros(shape_) + macros(),
                            chain_declarations(chain_, conv_fields(shape_)) + cluster,
-                           "conv_tensor.cu", {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h"});
+                           "conv_tensor.cu",
+                           {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h", "fp_gather.h"});
   }
   std::vector<std::string> entries() const override { return {"fp_conv_tensor"}; }
   std::unique_ptr<Program> bind() const override {
