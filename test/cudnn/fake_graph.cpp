@@ -190,11 +190,10 @@ double compute(const Object& mode, double x, double b) {
 }
 
 Values pointwise(const Object& operation, const Values& x, const Values* b) {
-  const double factor_x = option(operation, 754, 1), factor_b = option(operation, 755, 1);
   Values y{x.lens, {}};
   each(x.lens, [&](const Dims& index) {
-    y.data.push_back(compute(operation.object(750), factor_x * at(x, index),
-                             b == nullptr ? 0 : factor_b * at(*b, index)));
+    y.data.push_back(
+        compute(operation.object(750), at(x, index), b == nullptr ? 0 : at(*b, index)));
   });
   return y;
 }
