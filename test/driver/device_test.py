@@ -126,6 +126,35 @@ class Device(DriverCase):
         self.assertIn("no GPU to check", result.stderr)
         self.assertIn("/nowhere/libcuda.so: cannot open", result.stderr)
 
+    def chosen_on(self, arch):
+        """The tests that gpu-check would run on a device of that architecture."""
+        with open(os.path.join(self.folder.name, "device.json"), "w", encoding="utf-8") as file:
+            json.dump({"arch": arch}, file, indent=1)
+        program = os.path.join(os.path.dirname(DRIVER), "emulator_tests")
+        steps = os.path.join(os.path.dirname(__file__), "../../scripts/lib/gpu_steps.sh")
+        listed = subprocess.run(
+            ["bash", "-c", '. "$1" && out=$2 && choose_suites && '
+             '"$3" --gtest_list_tests --gtest_filter="$on_any_device"', "_", steps,
+             self.folder.name, program],
+            capture_output=True, text=True, timeout=60, check=True, env=self.environment).stdout
+        suite, tests = "", set()
+        for line in listed.splitlines():
+            if line.startswith("  "):
+                tests.add(suite + line.split()[0])
+            else:
+                suite = line.split()[0]
+        return tests
+
+    def test_gpu_check_leaves_out_what_the_device_lacks(self):
+        ampere, hopper, blackwell = (self.chosen_on(arch) for arch in ("sm_80", "sm_90", "sm_100"))
+        self.assertEqual({test.split(".")[0] for test in hopper - blackwell}, {"DeviceHopper"})
+        clusters = blackwell - ampere
+        self.assertIn("Ways/DeviceNorm.EveryForm/cluster", clusters)
+        self.assertIn("DeviceSplitOrder.AnyOrderOfBlocks", clusters)
+        self.assertTrue(any(test.startswith("All/DeviceSplit.") for test in clusters))
+        self.assertTrue(all("Split" in test or test.endswith("/cluster") for test in clusters))
+        self.assertIn("Ways/DeviceNorm.EveryForm/chunks", ampere)
+
     def dry_run(self, build):
         script = os.path.join(os.path.dirname(__file__), "../../scripts/gpu-check")
         out = os.path.join(self.folder.name, "dry")
