@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Stands in for cuDNN 9's graph API: descriptors must be complete, and graphs are computed by
 // definition, when they are executed. FUSEPLAN_FAKE_CUDNN=8907 is the version it says it is.
-// Of the older functions there is the one that copies a tensor into another layout.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -12,38 +11,23 @@
 #include <memory>
 #include <thread>
 
+#include "fake_calls.hpp"
 #include "fake_control.hpp"
 #include "fake_graph.hpp"
 
-#define FAKE_CUDNN_API __attribute__((visibility("default")))
-
 namespace fuseplan::fake_cudnn {
+
+long living = 0;
+
 namespace {
+
+long calls = 0, failing = 0;
 
 // The handle that cudnnCreate gives.
 struct Handle {
   void* stream = nullptr;
 } the_handle;
 
-long calls = 0, failing = 0, living = 0;
-
-/// What every function does first that does not destroy.
-int enter() { return ++calls == failing ? answer(kInternalError, "as the test wanted") : kSuccess; }
-
-template <typename T>
-int create(void** place, T* made) {
-  ++living;
-  *place = made;
-  return answer(kSuccess);
-}
-template <typename T>
-int destroy(void* object) {
-  --living;
-  delete static_cast<T*>(object);
-  return kSuccess;
-}
-
-/// What this library does is done at once, so what is queued in front of it has to be as well.
 bool finish_stream() {
   const char* driver = std::getenv("FUSEPLAN_LIB_CUDA");
   void* library = driver == nullptr ? nullptr : dlopen(driver, RTLD_NOW | RTLD_NOLOAD);
@@ -208,30 +192,17 @@ int execute(const Object& plan, const Object& pack) {
   return answer(kSuccess);
 }
 
-/// cudnnTensorDescriptor_t
-struct OldTensor {
-  int type = -1;
-  std::int64_t lens[4] = {}, strides[4] = {};
+}  // namespace
 
-  std::size_t place(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
-    return static_cast<std::size_t>(n * strides[0] + c * strides[1] + h * strides[2] +
-                                    w * strides[3]);
-  }
-};
+int enter() { return ++calls == failing ? answer(kInternalError, "as the test wanted") : kSuccess; }
 
-int copy_tensor(const OldTensor& from, const char* x, const OldTensor& to, char* y) {
-  if (from.type != to.type || !std::equal(from.lens, from.lens + 4, to.lens))
-    return answer(kBadParameter, "a copy into another form");
-  const std::size_t size = from.type == 0 ? 4 : 2;
-  for (std::int64_t n = 0; n < from.lens[0]; ++n)
-    for (std::int64_t c = 0; c < from.lens[1]; ++c)
-      for (std::int64_t h = 0; h < from.lens[2]; ++h)
-        for (std::int64_t w = 0; w < from.lens[3]; ++w)
-          std::memcpy(y + size * to.place(n, c, h, w), x + size * from.place(n, c, h, w), size);
-  return answer(kSuccess);
+int enter_on(const void* handle) {
+  if (const int status = enter()) return status;
+  if (handle != &the_handle) return answer(kBadParameter, "no handle");
+  return finish_stream() ? kSuccess
+                         : answer(kBadParameter, "the handle's stream cannot be waited for");
 }
 
-}  // namespace
 }  // namespace fuseplan::fake_cudnn
 
 extern "C" {
@@ -285,31 +256,8 @@ FAKE_CUDNN_API int cudnnBackendGetAttribute(void* object, int attribute, int, st
   return get(object_at(object), attribute, room, count, places);
 }
 FAKE_CUDNN_API int cudnnBackendExecute(void* handle, void* plan, void* pack) {
-  if (const int status = enter()) return status;
-  if (handle != &the_handle) return answer(kBadParameter, "no handle");
-  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
+  if (const int status = enter_on(handle)) return status;
   return execute(object_at(plan), object_at(pack));
-}
-FAKE_CUDNN_API int cudnnCreateTensorDescriptor(void** object) {
-  if (const int status = enter()) return status;
-  return create(object, new OldTensor);
-}
-FAKE_CUDNN_API int cudnnDestroyTensorDescriptor(void* object) { return destroy<OldTensor>(object); }
-FAKE_CUDNN_API int cudnnSetTensor4dDescriptorEx(void* object, int type, int n, int c, int h, int w,
-                                                int sn, int sc, int sh, int sw) {
-  if (const int status = enter()) return status;
-  *static_cast<OldTensor*>(object) = {type, {n, c, h, w}, {sn, sc, sh, sw}};
-  return kSuccess;
-}
-FAKE_CUDNN_API int cudnnTransformTensor(void* handle, const void* alpha, void* x_desc,
-                                        const void* x, const void* beta, void* y_desc, void* y) {
-  if (const int status = enter()) return status;
-  if (handle != &the_handle || *static_cast<const float*>(alpha) != 1 ||
-      *static_cast<const float*>(beta) != 0)
-    return answer(kBadParameter, "a copy that is none");
-  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
-  return copy_tensor(*static_cast<OldTensor*>(x_desc), static_cast<const char*>(x),
-                     *static_cast<OldTensor*>(y_desc), static_cast<char*>(y));
 }
 
 FAKE_CUDNN_API const Control* fuseplan_fake_cudnn_control() {

@@ -48,11 +48,18 @@ class Device(DriverCase):
         self.assertTrue(unfused["agrees"])
         self.assertGreater(unfused["us"], 0)
 
-    def device_row(self, *arguments, **keywords):
-        """What the bench says of one row and of cuDNN's graphs, which a library of the tests' computes."""
-        said = self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--batch", "2",
-                              "--peer", "cudnn", "--time", "0.001", "--json", "bench.json",
-                              *arguments, **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
+    def device_row(self, *arguments, tensor=None, **keywords):
+        """What the bench says of one row and of cuDNN's ways, which a library of the tests' computes.
+
+        `tensor`: of a row without a convolution."""
+        rows = ("--list", "smallest.csv", "--rows", "1x1", "--batch", "2")
+        if tensor is not None:
+            with open(os.path.join(self.folder.name, "one.csv"), "w", encoding="utf-8") as file:
+                file.write(f"name,n,c,h,w\none,{tensor}\n")
+            rows = ("--list", "one.csv")
+        said = self.on_device("bench", *rows, "--peer", "cudnn", "--time", "0.001", "--json",
+                              "bench.json", *arguments,
+                              **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
         with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
             run, = json.load(file)["runs"]
         return run["rows"][0], run["rows"][0]["peers"][0], said
@@ -106,6 +113,35 @@ class Device(DriverCase):
         self.assertIn("PEER ABSENT", said)
         _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_LIB_CUDNN="libm.so.6")
         self.assertIn("lacks cudnnGetVersion", peer["refusal"])
+
+    def test_device_bench_against_single_functions(self):
+        """Of cuDNN 8, which has no others, and of 9, in each type and layout."""
+        whole = {"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN.replace("_cudnn", "_cudnn_whole")}
+        eight = {**whole, "FUSEPLAN_FAKE_CUDNN": "8907"}
+        ways_of = {"f16": {"op by op": "contender", "conv + bias + RELU": "folded"}}
+        ways_of["bf16"] = ways_of["f16"]
+        ways_of["f32"] = {**ways_of["f16"], "op by op in tf32": "beyond",
+                          "conv + bias + RELU in tf32": "beyond"}
+        for layout in "nchw", "nhwc":
+            for dtype, ways in ways_of.items():
+                row, peer, said = self.device_row("--dtype", dtype, "--layout", layout, **eight)
+                self.assertEqual(peer["peer"], "cuDNN 8.9.7")
+                self.assertTrue(row["verified"] and peer["agrees"], said)
+                self.assertEqual({way["way"]: way["role"] for way in peer["ways"]}, ways)
+                self.assertEqual([refused["way"] for refused in peer["refused"]], ["graph"])
+                self.assertIn("algorithm 4, math ", peer["ways"][0]["implementation"])
+        row, peer, said = self.device_row("--dtype", "f16", **whole)
+        self.assertTrue(row["verified"] and peer["agrees"], said)
+        self.assertEqual({way["way"] for way in peer["ways"]},
+                         {"graph, fused", "graph, bn in weights", *ways_of["f16"]})
+        for chain, refusal in (("bias;norm;activation(relu)", None), ("activation(relu)", None),
+                               ("bias;activation(relu)", "asked for a bias behind a convolution"),
+                               ("activation(relu);norm", "the ops are in no order it fuses"),
+                               ("activation(tanh)", "cuDNN is not asked for activation")):
+            _, peer, said = self.device_row("--dtype", "f16", "--chain", chain, tensor="2,8,4,4",
+                                            **eight)
+            self.assertTrue(peer.get("agrees", refusal), said)
+            self.assertIn(refusal or "", peer.get("refusal", ""))
 
     def test_device_that_is_not_there(self):
         for command in (("run", CONV), ("tune", CONV), ("device",), ("support",),

@@ -17,7 +17,7 @@ using test::HostTensor;
 constexpr float kOne = 1, kZero = 0;
 
 /// What the chain must be: a convolution of two axes, then any of bias, batch normalisation and
-/// RELU in this order; or the last two alone.
+/// RELU in this order; or those without one, a bias with the normalisation only.
 struct Chain {
   const OpSpec *conv = nullptr, *bias = nullptr, *norm = nullptr, *relu = nullptr;
 };
@@ -30,7 +30,11 @@ Chain chain_of(const ProblemSpec& problem) {
     place = &op;
   };
   for (const OpSpec& op : problem.ops) {
-    if (op.kind == OpKind::conv && op.stride.size() == 2 && op.pad_lo == op.pad_hi) {
+    if (op.kind == OpKind::conv) {
+      if (op.stride.size() != 2 || op.pad_lo != op.pad_hi)
+        throw std::invalid_argument(
+            "cuDNN's single functions are asked for convolutions of two axes with as much padding "
+            "on either side");
       take(chain.conv, 0, op);
     } else if (op.kind == OpKind::bias) {
       take(chain.bias, 1, op);
@@ -42,6 +46,10 @@ Chain chain_of(const ProblemSpec& problem) {
       throw std::invalid_argument(std::string("cuDNN is not asked for ") + name_of(op.kind));
     }
   }
+  if (chain.bias != nullptr && chain.conv == nullptr && chain.norm == nullptr)
+    throw std::invalid_argument(
+        "cuDNN is asked for a bias behind a convolution, or in front of a "
+        "batch normalisation, only");
   return chain;
 }
 
