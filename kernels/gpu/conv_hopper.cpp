@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gpu/conv_hopper.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "kernels/gpu/conv_source.hpp"
@@ -15,7 +13,6 @@ namespace {
 using cpu::ConvGeometry;
 
 constexpr unsigned kThreads = 384, kPlainThreads = 256;
-// The order N, C, H, W of a view whose depth is 1.
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 

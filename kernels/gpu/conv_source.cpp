@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/gpu/sources.hpp"
 
 namespace fuseplan::gpu {
 namespace {
@@ -32,10 +33,6 @@ std::int64_t ConvShape::blocks(int tile_m, int tile_n) const {
   const auto& g = geometry;
   return ceil_div(g.output.len[0] * g.output.pixels(), tile_m) * ceil_div(g.group_outputs, tile_n) *
          g.groups;
-}
-
-std::string define(std::string_view name, std::int64_t value) {
-  return fmt::format("#define FP_{} {}\n", name, value);
 }
 
 std::string conv_macros(const ConvShape& shape) {

@@ -32,8 +32,6 @@ struct ConvShape {
 
 /// Macros fp_conv.h and its kernels read.
 std::string conv_macros(const ConvShape& shape);
-/// "#define FP_name value".
-std::string define(std::string_view name, std::int64_t value);
 
 /// Strides and lengths, as members of fp_args.
 std::string geometry_fields(const ConvShape& shape);

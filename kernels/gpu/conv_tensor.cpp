@@ -172,10 +172,12 @@ class TensorRecipe final : public Recipe {
         wide_(problem, shape_) {}
 
   std::string source() const override {
-    const std::string cluster(tile_.split > 1 ? dialect_file("fp_cluster.h") : "");
+    std::vector<std::string_view> headers{"fp_conv.h", "fp_conv_finish.h", "fp_warp.h",
+                                          "fp_gather.h"};
+    if (tile_.split > 1) headers.push_back("fp_cluster.h");
     return assemble_source(chain_macros(problem_, chain_) + conv_macros(shape_) + macros(),
-                           chain_declarations(chain_, conv_fields(shape_)) + cluster,
-                           "conv_tensor.cu", {"fp_conv.h", "fp_conv_finish.h", "fp_warp.h"});
+                           chain_declarations(chain_, conv_fields(shape_)), "conv_tensor.cu",
+                           headers);
   }
   std::vector<std::string> entries() const override { return {"fp_conv_tensor"}; }
   std::unique_ptr<Program> bind() const override {

@@ -140,10 +140,8 @@ class DepthwiseRecipe final : public Recipe {
         "long long input_stride[5], output_stride[5], element_stride[{}][5];\nfp_divisor len[4];\n"
         "unsigned count, step, input_d, input_h, input_w, output_h;\n",
         std::max<std::size_t>(chain_.elements.size(), 1));
-    return assemble_source(
-        chain_macros(problem_, chain_) + macros(),
-        chain_declarations(chain_, fields) + std::string(dialect_file("fp_lanes.h")),
-        "depthwise.cu");
+    return assemble_source(chain_macros(problem_, chain_) + macros(),
+                           chain_declarations(chain_, fields), "depthwise.cu", {"fp_lanes.h"});
   }
   std::vector<std::string> entries() const override {
     if (shape_.wide == 1) return {"fp_depthwise"};
@@ -155,33 +153,25 @@ class DepthwiseRecipe final : public Recipe {
 
  private:
   std::string macros() const {
-    std::string text;
-    const auto define = [&](const std::string& name, std::int64_t value) {
-      text += fmt::format("#define FP_{} {}\n", name, value);
-    };
     const ConvGeometry& g = shape_.g;
-    std::int64_t lanes = 0;
-    for (std::size_t t = 0; t < shape_.adjacent.size(); ++t)
-      if (shape_.adjacent[t]) lanes |= std::int64_t{1} << t;
-    define("WEIGHTS", static_cast<int>(problem_.conv()->weights.dtype));
-    define("THREADS", kThreads), define("WIDE", shape_.wide), define("LANES", lanes);
-    define("STAGED", shape_.staged()), define("T", shape_.rows);
-    define("ROW_STEP", shape_.rows == 1 ? g.dilation[1] : 1);
-    define("C", g.group_inputs), define("K", g.group_outputs);
-    define("OUTPUTS", g.output.len[kChannel]);
+    std::string text =
+        define("WEIGHTS", static_cast<int>(problem_.conv()->weights.dtype)) +
+        define("THREADS", kThreads) + define("WIDE", shape_.wide) + define_lanes(shape_.adjacent) +
+        define("STAGED", shape_.staged()) + define("T", shape_.rows) +
+        define("ROW_STEP", shape_.rows == 1 ? g.dilation[1] : 1) + define("C", g.group_inputs) +
+        define("K", g.group_outputs) + define("OUTPUTS", g.output.len[kChannel]) +
+        define("WEIGHT_K", g.weight_stride[0]) + define("WEIGHT_C", g.weight_stride[1]);
     constexpr const char *kFilter[] = {"D", "R", "S"}, *kAxis[] = {"D", "H", "W"};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      define(kFilter[axis], g.filter[axis]);
-      define(std::string("STRIDE_") + kAxis[axis], g.stride[axis]);
-      define(std::string("PAD_") + kAxis[axis], g.pad_lo[axis]);
-      define(std::string("DILATION_") + kAxis[axis], g.dilation[axis]);
-      define(std::string("WEIGHT_") + kFilter[axis], g.weight_stride[2 + axis]);
-    }
-    define("WEIGHT_K", g.weight_stride[0]), define("WEIGHT_C", g.weight_stride[1]);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      text += define(kFilter[axis], g.filter[axis]) +
+              define(std::string("STRIDE_") + kAxis[axis], g.stride[axis]) +
+              define(std::string("PAD_") + kAxis[axis], g.pad_lo[axis]) +
+              define(std::string("DILATION_") + kAxis[axis], g.dilation[axis]) +
+              define(std::string("WEIGHT_") + kFilter[axis], g.weight_stride[2 + axis]);
     constexpr const char* kPlaces[] = {"N", "C", "D", "H", "W"};
     const auto order = shape_.order();
     for (std::size_t i = 0; i < order.size(); ++i)
-      define(std::string("AT_") + kPlaces[order[i]], static_cast<std::int64_t>(i));
+      text += define(std::string("AT_") + kPlaces[order[i]], static_cast<std::int64_t>(i));
     return text;
   }
 

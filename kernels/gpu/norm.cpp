@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gpu/norm.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -257,12 +255,10 @@ class NormRecipe final : public Recipe {
         "fp_divisor group_len[FP_GROUP_AXES], member_len[FP_MEMBER_AXES], slabs;\n"
         "unsigned groups, members, chunk, chunks, all_groups;\n"
         "float count, freedom, epsilon, factor;\n";
+    std::vector<std::string_view> headers{"fp_lanes.h", "fp_groups.h"};
+    if (clusters_) headers.push_back("fp_cluster.h");
     return assemble_source(chain_macros(problem_, chain_) + macros(),
-                           training_declarations(chain_, kFields) +
-                               std::string(dialect_file("fp_lanes.h")) +
-                               std::string(dialect_file("fp_groups.h")) +
-                               std::string(clusters_ ? dialect_file("fp_cluster.h") : ""),
-                           "norm.cu");
+                           training_declarations(chain_, kFields), "norm.cu", headers);
   }
   std::vector<std::string> entries() const override {
     std::vector<std::string> names{"fp_norm", "fp_norm_part", "fp_norm_apply", "fp_norm_join"};
@@ -277,27 +273,21 @@ class NormRecipe final : public Recipe {
 
  private:
   std::string macros() const {
-    std::string text;
-    const auto define = [&](const char* name, std::int64_t value) {
-      text += fmt::format("#define FP_{} {}\n", name, value);
-    };
     const auto element = [&](int computed) { return stages_.per_channel ? -1 : computed; };
-    std::int64_t lanes = 0;
-    for (std::size_t t = 0; t < layout_.adjacent.size(); ++t)
-      if (layout_.adjacent[t]) lanes |= std::int64_t{1} << t;
-    define("DATA", static_cast<std::int64_t>(layout_.dtypes.size()));
-    define("THREADS", threads_of(layout_)), define("ITEMS", items_of(layout_));
-    define("JOIN_THREADS", kJoinThreads);
-    define("CLUSTERS", clusters_);
-    define("BACKWARD", stages_.backward), define("ALONG", layout_.along);
-    define("ROW", row_of(layout_, 1)), define("WIDE", layout_.wide);
-    define("WIDE_ROW", row_of(layout_, layout_.wide)), define("LANES", lanes);
-    define("GROUP_AXES", static_cast<std::int64_t>(layout_.groups.size()));
-    define("MEMBER_AXES", static_cast<std::int64_t>(layout_.members.size()));
-    define("FIRST_ELEMENT", element(stages_.computed[0]));
-    define("SECOND_ELEMENT", element(stages_.computed[1]));
+    std::string text = define("DATA", static_cast<std::int64_t>(layout_.dtypes.size())) +
+                       define("THREADS", threads_of(layout_)) + define("ITEMS", items_of(layout_)) +
+                       define("JOIN_THREADS", kJoinThreads) + define("CLUSTERS", clusters_) +
+                       define("BACKWARD", stages_.backward) + define("ALONG", layout_.along) +
+                       define("ROW", row_of(layout_, 1)) + define("WIDE", layout_.wide) +
+                       define("WIDE_ROW", row_of(layout_, layout_.wide)) +
+                       define_lanes(layout_.adjacent) +
+                       define("GROUP_AXES", static_cast<std::int64_t>(layout_.groups.size())) +
+                       define("MEMBER_AXES", static_cast<std::int64_t>(layout_.members.size())) +
+                       define("FIRST_ELEMENT", element(stages_.computed[0])) +
+                       define("SECOND_ELEMENT", element(stages_.computed[1]));
     if (stages_.backward)
-      define("SUMS_CHANNELS", static_cast<std::int64_t>(chain_.sums.front().channels.roots.size()));
+      text += define("SUMS_CHANNELS",
+                     static_cast<std::int64_t>(chain_.sums.front().channels.roots.size()));
     return text;
   }
 

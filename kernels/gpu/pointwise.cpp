@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gpu/pointwise.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "kernels/cpu/pointwise/walk.hpp"
@@ -100,16 +98,11 @@ class PointwiseRecipe final : public Recipe {
       : problem_(problem), chain_(chain), shape_(problem, chain) {}
 
   std::string source() const override {
-    unsigned lanes = 0;
-    for (std::size_t t = 0; t < shape_.adjacent.size(); ++t)
-      if (shape_.adjacent[t]) lanes |= 1u << t;
-    const std::string macros =
-        chain_macros(problem_, chain_) + fmt::format(
-                                             "#define FP_THREADS {}\n#define FP_ITEMS {}\n#define "
-                                             "FP_AXES {}\n#define FP_TENSORS {}\n"
-                                             "#define FP_WIDE {}\n#define FP_LANES {:#x}u\n",
-                                             kThreads, kItems, shape_.axes.size(),
-                                             shape_.dtypes.size(), shape_.wide, lanes);
+    const std::string macros = chain_macros(problem_, chain_) + define("THREADS", kThreads) +
+                               define("ITEMS", kItems) +
+                               define("AXES", static_cast<std::int64_t>(shape_.axes.size())) +
+                               define("TENSORS", static_cast<std::int64_t>(shape_.dtypes.size())) +
+                               define("WIDE", shape_.wide) + define_lanes(shape_.adjacent);
     return assemble_source(
         macros,
         chain_declarations(chain_,

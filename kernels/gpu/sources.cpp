@@ -7,6 +7,7 @@
 #include "kernels/gpu/dialect_files.hpp"
 
 namespace fuseplan::gpu {
+namespace {
 
 std::string_view dialect_file(std::string_view name) {
   for (const DialectFile& file : kDialectFiles)
@@ -14,9 +15,22 @@ std::string_view dialect_file(std::string_view name) {
   fail(Status::InternalError, "no file {} in kernels/gpu/dialect", name);
 }
 
+}  // namespace
+
+std::string define(std::string_view name, std::int64_t value) {
+  return fmt::format("#define FP_{} {}\n", name, value);
+}
+
+std::string define_lanes(const std::vector<bool>& adjacent) {
+  std::int64_t bits = 0;
+  for (std::size_t t = 0; t < adjacent.size(); ++t)
+    if (adjacent[t]) bits |= std::int64_t{1} << t;
+  return define("LANES", bits);
+}
+
 std::string assemble_source(std::string_view macros, std::string_view declarations,
                             std::string_view kernel_file,
-                            std::initializer_list<std::string_view> more_headers) {
+                            const std::vector<std::string_view>& more_headers) {
   std::string source(macros);
   const auto append = [&](std::string_view name, std::string_view text) {
     source += fmt::format("#line 1 \"{}\"\n{}", name, text);

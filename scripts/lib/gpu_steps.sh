@@ -44,9 +44,12 @@ on_any_device='*Device*-*Mutants*:*Emulat*:DeviceBackend.*:DeviceLibraries.*:Dev
 few_kernels='*DeviceSamples*_0*-*Mutants*'
 sanitized_kernels=$few_kernels
 
-# Those for one architecture are left out on others.
+# What the device's architecture does not have is left out.
 choose_suites() {
-  grep -q '"arch": "sm_90"' "$out/device.json" || on_any_device+=':DeviceHopper.*'
+  local arch
+  arch=$(sed -n 's/.*"arch": "sm_\([0-9]*\)".*/\1/p' "$out/device.json")
+  [ "${arch:-0}" = 90 ] || on_any_device+=':DeviceHopper.*'
+  [ "${arch:-0}" -ge 90 ] || on_any_device+=':*DeviceSplit*:*DeviceNorm*/cluster'
 }
 
 # kernels_in <name> <seconds> <gtest filter>: the tests' programs, with a record of every result.

@@ -28,13 +28,6 @@ HostTensor image_of(const HostTensor& batch, std::int64_t image) {
   return one;
 }
 
-TensorSpec output_spec(const ProblemSpec& problem) {
-  if (problem.output.rank() > 0) return problem.output;
-  const bool last = problem.input.strides == packed_strides(problem.input.lens, true) &&
-                    problem.input.strides != packed_strides(problem.input.lens, false);
-  return packed(computed_type(problem.input.type), problem.output_lens(), last);
-}
-
 // Weights so small that sums over many channels stay near 1.
 double weight_range(const TensorSpec& weights) {
   double taps = 1;
@@ -47,7 +40,7 @@ double weight_range(const TensorSpec& weights) {
 // output can hold.
 double scale_unit(const ProblemSpec& problem) {
   constexpr double kInteger = 64;
-  double unit = is_integer(output_spec(problem).type) ? kInteger : 1;
+  double unit = is_integer(problem.result().type) ? kInteger : 1;
   if (!is_integer(problem.input.type)) return unit;
   unit /= kInteger;
   const OpSpec* conv = problem.conv();
@@ -111,10 +104,10 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
       scale_unit_(scale_unit(problem_)),
       placement_(options.device),
       input_(host_tensor(problem_.input, misalign_)),
-      output_(host_tensor(output_spec(problem_), misalign_)),
+      output_(host_tensor(problem_.result(), misalign_)),
       previous_(output_),
       input_desc_(describe(problem_.input)),
-      output_desc_(describe(output_spec(problem_))),
+      output_desc_(describe(problem_.result())),
       plan_(make<Plan>(fuseplanCreatePlan, fuseplanVerticalFusion, input_desc_.get())),
       args_(make<Args>(fuseplanCreateOperatorArgs)) {
   random_.fill(input_);

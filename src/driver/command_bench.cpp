@@ -11,21 +11,31 @@
 namespace fuseplan::driver {
 namespace {
 
+// Only a file of its own is replaced: not a pipe, a terminal or a link, /dev/stdout among them.
+bool is_replaceable(const std::string& path) {
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
 void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return;
-  const std::string beside = path + ".new";
+  const std::string beside = is_replaceable(path) ? path + ".new" : path;
   std::ofstream file(beside);
   file << text;
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
-  std::filesystem::rename(beside, path);
+  if (!file.flush()) throw std::runtime_error("cannot write " + beside);
+  if (beside != path) std::filesystem::rename(beside, path);
 }
 
 void bench(const BenchOptions& options) {
-  // A bench that is stopped leaves what it had measured.
-  const auto keep = [&](const std::vector<BenchRun>& runs) {
+  const auto write_json = [&](const std::vector<BenchRun>& runs) {
     write_file(options.json, bench_json(runs).dump(1) + "\n");
   };
+  // A bench that is stopped leaves what it had measured.
+  const auto keep = [&](const std::vector<BenchRun>& runs) {
+    if (is_replaceable(options.json)) write_json(runs);
+  };
   const std::vector<BenchRun> runs = run_bench(options, keep);
+  if (!is_replaceable(options.json)) write_json(runs);
   write_file(options.svg, bench_svg(runs));
   for (const BenchRun& run : runs)
     if (!std::all_of(run.rows.begin(), run.rows.end(), [](const BenchRow& r) { return r.right(); }))

@@ -80,6 +80,16 @@ TensorSpec packed(fuseplanDataType_t type, const Dims& lens, bool channels_last)
   return {type, lens, packed_strides(lens, channels_last)};
 }
 
+bool is_channels_last(const TensorSpec& tensor) {
+  return tensor.strides == packed_strides(tensor.lens, true) &&
+         tensor.strides != packed_strides(tensor.lens, false);
+}
+
+TensorSpec ProblemSpec::result() const {
+  if (output.rank() > 0) return output;
+  return packed(computed_type(input.type), output_lens(), is_channels_last(input));
+}
+
 Dims ProblemSpec::output_lens() const {
   const OpSpec* op = conv();
   if (op == nullptr) return input.lens;

@@ -22,6 +22,8 @@ struct TensorSpec {
 /// Packed strides: channels innermost, or last.
 Dims packed_strides(const Dims& lens, bool channels_last);
 TensorSpec packed(fuseplanDataType_t type, const Dims& lens, bool channels_last);
+/// Packed with the channels last, where that is another layout than with them first.
+bool is_channels_last(const TensorSpec& tensor);
 
 /// activAlpha, activBeta, activGamma.
 struct ActivationParameters {
@@ -69,6 +71,8 @@ struct ProblemSpec {
 
   /// Lengths of the result.
   Dims output_lens() const;
+  /// What a plan writes: the output, or what is derived without one.
+  TensorSpec result() const;
   const OpSpec* conv() const;
   /// Floating-point operations of the convolution (taps on padding counted); 0 without one.
   double conv_flops() const;

@@ -13,20 +13,26 @@ bool reads_recomputed(const ProblemSpec& whole, const OpSpec& op) {
 
 }  // namespace
 
-Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
-    : fused_(fused), output_(fused.output().like()), placement_(fused.placement().device()) {
-  const ProblemSpec& whole = fused.problem();
-  const bool channels_last = whole.input.strides == packed_strides(whole.input.lens, true);
+std::vector<ProblemSpec> steps_of(const ProblemSpec& whole) {
+  std::vector<ProblemSpec> steps;
   TensorSpec value = whole.input;
-  std::size_t parameter = 0;
   for (const OpSpec& op : whole.ops) {
-    ProblemSpec step;
+    ProblemSpec& step = steps.emplace_back();
     step.input = value;
     step.ops = {op};
-    step.output = packed(whole.input.type, whole.output_lens(), channels_last);
-    value = step.output;
+    step.output = value =
+        packed(whole.input.type, whole.output_lens(), is_channels_last(whole.input));
+  }
+  return steps;
+}
+
+Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
+    : fused_(fused), output_(fused.output().like()), placement_(fused.placement().device()) {
+  std::size_t parameter = 0;
+  for (const ProblemSpec& step : steps_of(fused.problem())) {
+    const OpSpec& op = fused.problem().ops[steps_.size()];
     steps_.push_back(std::make_unique<Case>(step, CaseOptions{.device = placement_.device()}));
-    if (reads_recomputed(whole, op)) {
+    if (reads_recomputed(fused.problem(), op)) {
       steps_.back()->set_parameter(0, fused.recomputed()->values());
     } else {
       for (std::size_t i = 0; i < steps_.back()->parameter_count(); ++i, ++parameter)

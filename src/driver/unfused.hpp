@@ -8,8 +8,12 @@
 
 namespace fuseplan::driver {
 
-/// The same ops as a case, each a plan of its own: what a framework without fusion runs. The first
-/// writes the output, the others work on it in place. Shares the case's input and parameters.
+/// Each op of a problem as a problem of its own: the first writes the output, the others work on it
+/// in place.
+std::vector<ProblemSpec> steps_of(const ProblemSpec& whole);
+
+/// The same ops as a case, each a plan of its own: what a framework without fusion runs. Shares the
+/// case's input and parameters.
 class Unfused {
  public:
   Unfused(Case& fused, fuseplanHandle_t handle);

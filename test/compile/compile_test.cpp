@@ -8,18 +8,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "../matrix/matrix.hpp"
+#include "asked.hpp"
 #include "backend/cuda/nvrtc.hpp"
 #include "base/status.hpp"
-#include "expr/passes.hpp"
-#include "solve/solver.hpp"
-#include "support/processes.hpp"
 #include "support/threads.hpp"
 
 namespace fuseplan::test {
@@ -32,7 +28,7 @@ const bool kPlaced = [] {
   return true;
 }();
 
-/// Those of the issue that this NVRTC knows.
+/// Those that this NVRTC knows.
 std::vector<std::string> archs() {
   std::vector<std::string> known;
   for (int arch : cuda::nvrtc_archs())
@@ -126,32 +122,6 @@ class MachineCode : public testing::Test {
   int added_ = 0;
 };
 
-struct Question2 {
-  Problem problem;
-  SplitChain chain;
-  Traits traits;
-  Question2(const std::string& text, const std::string& arch)
-      : problem(parse_problem(text)), chain(optimize(lower(problem), {})) {
-    traits.backend = "cuda";
-    traits.arch = arch;
-    traits.tf32 = true;
-  }
-  Question get() const { return {problem, chain, traits}; }
-  /// Not every architecture has what a solver needs.
-  bool accepted_by(const Solver& solver) const {
-    Verdict verdict(solver.id());
-    solver.accepts(get(), verdict);
-    return verdict.accepted();
-  }
-};
-
-std::vector<const Solver*> gpu_solvers() {
-  std::vector<const Solver*> solvers;
-  for (const Solver* solver : all_solvers())
-    if (solver->backend() == "cuda") solvers.push_back(solver);
-  return solvers;
-}
-
 // Each solver's first sample for every architecture, and the others for one after the other in
 // turn: all for all take two cores five minutes or more (FUSEPLAN_COMPILE_ALL=1).
 TEST_F(MachineCode, EverySampleInEveryTypeAndLayout) {
@@ -166,7 +136,7 @@ TEST_F(MachineCode, EverySampleInEveryTypeAndLayout) {
           const std::string its = archs()[turn++ % archs().size()];
           for (const std::string& arch : archs()) {
             if (!all && text != solver->samples().front() && arch != its) continue;
-            const Question2 question(form, arch);
+            const Asked question(form, arch);
             if (!question.accepted_by(*solver)) continue;
             const auto config = solver->configs(question.get()).front();
             add(form, solver->build(question.get(), config), arch);
@@ -182,7 +152,7 @@ TEST_F(MachineCode, EveryConfiguration) {
       const ProblemSpec sample = driver::parse_problem(solver->samples().front());
       const std::string form = driver::to_text(converted(sample, sample.input.type, channels_last));
       for (const std::string& arch : archs()) {
-        const Question2 question(form, arch);
+        const Asked question(form, arch);
         if (!question.accepted_by(*solver)) continue;
         for (const std::string& config : solver->configs(question.get()))
           add(std::string(solver->id()) + ":" + config + " " + form,
@@ -195,41 +165,16 @@ TEST_F(MachineCode, EveryConfiguration) {
 TEST_F(MachineCode, EveryActivation) {
   for (const ActivationInfo& activation : all_activations()) {
     const std::string text = std::string("f16:2x64x8x8:nhwc;activation(") + activation.text + ")";
-    const Question2 question(text, "sm_80");
+    const Asked question(text, "sm_80");
     add(text, find_solver("gpu_pointwise")->build(question.get(), "default"), "sm_80");
   }
 }
 
 TEST_F(MachineCode, TwiceGivesTheSameBytes) {
-  const Question2 question(find_solver("gpu_conv")->samples().front(), "sm_90");
+  const Asked question(find_solver("gpu_conv")->samples().front(), "sm_90");
   const std::string source = find_solver("gpu_conv")->build(question.get(), "64x64").gpu->source();
   EXPECT_EQ(cuda::compile_source(source, "sm_90").image,
             cuda::compile_source(source, "sm_90").image);
-}
-
-// The dialect's other compiler, where it is installed: clang for AMD, without anything of ROCm.
-TEST_F(MachineCode, ByClangForAmd) {
-  if (std::system("clang --version > /dev/null 2>&1") != 0) {
-    std::printf("no clang here: nothing was compiled for AMD\n");
-    return;
-  }
-  const TemporaryDirectory directory;
-  for (const Solver* solver : gpu_solvers())
-    for (const char* arch : {"gfx90a", "gfx1030"}) {
-      const Question2 question(solver->samples().front(), arch);
-      if (!question.accepted_by(*solver)) continue;
-      const auto config = solver->configs(question.get()).front();
-      std::ofstream(directory / "k.hip") << solver->build(question.get(), config).gpu->source();
-      const std::string command =
-          "clang -x hip -std=c++17 -O3 --offload-arch=" + std::string(arch) +
-          " --cuda-device-only -nogpulib -nogpuinc -S -o " + (directory / "k.s") + " " +
-          (directory / "k.hip");
-      ASSERT_EQ(std::system(command.c_str()), 0) << command;
-      std::ostringstream assembly;
-      assembly << std::ifstream(directory / "k.s").rdbuf();
-      EXPECT_NE(assembly.str().find("; ScratchSize: 0\n"), std::string::npos);
-      EXPECT_EQ(assembly.str().find("; ScratchSize: 1"), std::string::npos);
-    }
 }
 
 TEST_F(MachineCode, ArchitecturesItDoesNotKnow) {

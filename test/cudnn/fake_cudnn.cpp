@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Stands in for cuDNN 9's graph API: descriptors must be complete, and graphs are computed by
 // definition, when they are executed. FUSEPLAN_FAKE_CUDNN=8907 is the version it says it is.
-// Of the older functions there is the one that copies a tensor into another layout.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -12,19 +11,23 @@
 #include <memory>
 #include <thread>
 
+#include "fake_calls.hpp"
+#include "fake_control.hpp"
 #include "fake_graph.hpp"
 
-#define FAKE_CUDNN_API __attribute__((visibility("default")))
-
 namespace fuseplan::fake_cudnn {
+
+long living = 0;
+
 namespace {
+
+long calls = 0, failing = 0;
 
 // The handle that cudnnCreate gives.
 struct Handle {
   void* stream = nullptr;
 } the_handle;
 
-/// What this library does is done at once, so what is queued in front of it has to be as well.
 bool finish_stream() {
   const char* driver = std::getenv("FUSEPLAN_LIB_CUDA");
   void* library = driver == nullptr ? nullptr : dlopen(driver, RTLD_NOW | RTLD_NOLOAD);
@@ -156,8 +159,9 @@ int get(const Object& object, int attribute, std::int64_t room, std::int64_t* co
     case 1301:
       return give<std::int64_t>({engine().index}, room, count, places);
     case 1303:
-      return give<int>(engine().tensor_cores ? std::vector<int>{0} : std::vector<int>{}, room,
-                       count, places);
+      // Notes of other kinds, more than anyone has room for.
+      return give(engine().tensor_cores ? std::vector<int>{0} : std::vector<int>(40, 5), room,
+                  count, places);
     case 1305:
       return give<int>({0}, room, count, places);
     default:
@@ -188,30 +192,17 @@ int execute(const Object& plan, const Object& pack) {
   return answer(kSuccess);
 }
 
-/// cudnnTensorDescriptor_t
-struct OldTensor {
-  int type = -1;
-  std::int64_t lens[4] = {}, strides[4] = {};
+}  // namespace
 
-  std::size_t place(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
-    return static_cast<std::size_t>(n * strides[0] + c * strides[1] + h * strides[2] +
-                                    w * strides[3]);
-  }
-};
+int enter() { return ++calls == failing ? answer(kInternalError, "as the test wanted") : kSuccess; }
 
-int copy_tensor(const OldTensor& from, const char* x, const OldTensor& to, char* y) {
-  if (from.type != to.type || !std::equal(from.lens, from.lens + 4, to.lens))
-    return answer(kBadParameter, "a copy into another form");
-  const std::size_t size = from.type == 0 ? 4 : 2;
-  for (std::int64_t n = 0; n < from.lens[0]; ++n)
-    for (std::int64_t c = 0; c < from.lens[1]; ++c)
-      for (std::int64_t h = 0; h < from.lens[2]; ++h)
-        for (std::int64_t w = 0; w < from.lens[3]; ++w)
-          std::memcpy(y + size * to.place(n, c, h, w), x + size * from.place(n, c, h, w), size);
-  return answer(kSuccess);
+int enter_on(const void* handle) {
+  if (const int status = enter()) return status;
+  if (handle != &the_handle) return answer(kBadParameter, "no handle");
+  return finish_stream() ? kSuccess
+                         : answer(kBadParameter, "the handle's stream cannot be waited for");
 }
 
-}  // namespace
 }  // namespace fuseplan::fake_cudnn
 
 extern "C" {
@@ -223,6 +214,7 @@ FAKE_CUDNN_API std::size_t cudnnGetVersion() {
 }
 FAKE_CUDNN_API const char* cudnnGetErrorString(int status) {
   return status == kNotSupported        ? "CUDNN_STATUS_NOT_SUPPORTED"
+         : status == kInternalError     ? "CUDNN_STATUS_INTERNAL_ERROR"
          : status == kCompilationFailed ? "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED"
          : status == kNotFinalised      ? "CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED"
                                         : "CUDNN_STATUS_BAD_PARAM";
@@ -231,59 +223,49 @@ FAKE_CUDNN_API void cudnnGetLastErrorString(char* text, std::size_t room) {
   std::strncpy(text, last_words().c_str(), room);
 }
 FAKE_CUDNN_API int cudnnCreate(void** handle) {
-  *handle = &the_handle;
+  if (const int status = enter()) return status;
+  return create(handle, &the_handle);
+}
+FAKE_CUDNN_API int cudnnDestroy(void*) {
+  --living;
   return kSuccess;
 }
-FAKE_CUDNN_API int cudnnDestroy(void*) { return kSuccess; }
 FAKE_CUDNN_API int cudnnSetStream(void* handle, void* stream) {
+  if (const int status = enter()) return status;
   static_cast<Handle*>(handle)->stream = stream;
   return kSuccess;
 }
 FAKE_CUDNN_API int cudnnBackendCreateDescriptor(int kind, void** object) {
+  if (const int status = enter()) return status;
   if (!is_kind(kind)) return answer(kBadParameter, "no kind of object");
-  auto* made = new Object;
-  made->kind = kind;
-  *object = made;
-  return answer(kSuccess);
+  return create(object, new Object(kind));
 }
-FAKE_CUDNN_API int cudnnBackendDestroyDescriptor(void* object) {
-  delete static_cast<Object*>(object);
-  return answer(kSuccess);
+FAKE_CUDNN_API int cudnnBackendDestroyDescriptor(void* object) { return destroy<Object>(object); }
+FAKE_CUDNN_API int cudnnBackendFinalize(void* object) {
+  if (const int status = enter()) return status;
+  return finalize(object_at(object));
 }
-FAKE_CUDNN_API int cudnnBackendFinalize(void* object) { return finalize(object_at(object)); }
 FAKE_CUDNN_API int cudnnBackendSetAttribute(void* object, int attribute, int element,
                                             std::int64_t count, const void* values) {
+  if (const int status = enter()) return status;
   return set_attribute(object_at(object), attribute, element, count, values);
 }
 FAKE_CUDNN_API int cudnnBackendGetAttribute(void* object, int attribute, int, std::int64_t room,
                                             std::int64_t* count, void* places) {
+  if (const int status = enter()) return status;
   return get(object_at(object), attribute, room, count, places);
 }
 FAKE_CUDNN_API int cudnnBackendExecute(void* handle, void* plan, void* pack) {
-  if (handle != &the_handle) return answer(kBadParameter, "no handle");
-  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
+  if (const int status = enter_on(handle)) return status;
   return execute(object_at(plan), object_at(pack));
 }
-FAKE_CUDNN_API int cudnnCreateTensorDescriptor(void** object) {
-  *object = new OldTensor;
-  return kSuccess;
-}
-FAKE_CUDNN_API int cudnnDestroyTensorDescriptor(void* object) {
-  delete static_cast<OldTensor*>(object);
-  return kSuccess;
-}
-FAKE_CUDNN_API int cudnnSetTensor4dDescriptorEx(void* object, int type, int n, int c, int h, int w,
-                                                int sn, int sc, int sh, int sw) {
-  *static_cast<OldTensor*>(object) = {type, {n, c, h, w}, {sn, sc, sh, sw}};
-  return kSuccess;
-}
-FAKE_CUDNN_API int cudnnTransformTensor(void* handle, const void* alpha, void* x_desc,
-                                        const void* x, const void* beta, void* y_desc, void* y) {
-  if (handle != &the_handle || *static_cast<const float*>(alpha) != 1 ||
-      *static_cast<const float*>(beta) != 0)
-    return answer(kBadParameter, "a copy that is none");
-  if (!finish_stream()) return answer(kBadParameter, "the handle's stream cannot be waited for");
-  return copy_tensor(*static_cast<OldTensor*>(x_desc), static_cast<const char*>(x),
-                     *static_cast<OldTensor*>(y_desc), static_cast<char*>(y));
+
+FAKE_CUDNN_API const Control* fuseplan_fake_cudnn_control() {
+  static constexpr Control kControl = {
+      [](long number) { failing = number == 0 ? 0 : calls + number; },
+      [] { return calls; },
+      [] { return living; },
+  };
+  return &kControl;
 }
 }  // extern "C"

@@ -108,14 +108,6 @@ double at(const Values& values, const Dims& index) {
   return values.data[static_cast<std::size_t>(place)];
 }
 
-float rounded_to_tf32(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits = (bits + 0x1000u) & ~std::uint32_t{0x1fff};
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
-
 Values convolve(const Object& operation, const Values& x, const Values& w, bool tf32) {
   const Object& conv = operation.object(702);
   const Dims low = conv.all<std::int64_t>(105), stride = conv.all<std::int64_t>(103),
@@ -190,11 +182,10 @@ double compute(const Object& mode, double x, double b) {
 }
 
 Values pointwise(const Object& operation, const Values& x, const Values* b) {
-  const double factor_x = option(operation, 754, 1), factor_b = option(operation, 755, 1);
   Values y{x.lens, {}};
   each(x.lens, [&](const Dims& index) {
-    y.data.push_back(compute(operation.object(750), factor_x * at(x, index),
-                             b == nullptr ? 0 : factor_b * at(*b, index)));
+    y.data.push_back(
+        compute(operation.object(750), at(x, index), b == nullptr ? 0 : at(*b, index)));
   });
   return y;
 }
@@ -216,6 +207,14 @@ void store(const Object& tensor, const Values& values, void* memory) {
 }
 
 }  // namespace
+
+float rounded_to_tf32(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits = (bits + 0x1000u) & ~std::uint32_t{0x1fff};
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
 
 std::string fault_of(const Object& graph) {
   std::set<std::int64_t> written;

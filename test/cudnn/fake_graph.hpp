@@ -16,6 +16,9 @@ std::string fault_of(const Object& graph);
 /// alone, with a term of the data's type, and with RELU behind that.
 bool has_engines(const Object& graph);
 
+/// To the nearest, as tensor cores read f32.
+float rounded_to_tf32(float value);
+
 /// Computes it over host memory, sums and pointwise values in f32 as engines do; `tf32`: products
 /// of values rounded to it.
 void run_graph(const Object& graph, const std::map<std::int64_t, void*>& pointers, bool tf32);

@@ -64,8 +64,6 @@ constexpr Rule kRules[] = {
     {kOperation, 751, kDescriptor, 1, 1, true},         // XDESC
     {kOperation, 752, kDescriptor, 1, 1, false},        // BDESC
     {kOperation, 753, kDescriptor, 1, 1, true},         // YDESC
-    {kOperation, 754, kDouble, 1, 1, false},            // ALPHA1
-    {kOperation, 755, kDouble, 1, 1, false},            // ALPHA2
     {kGraph, 800, kHandle, 1, 1, true},                 // HANDLE
     {kGraph, 801, kDescriptor, 1, kMany, true},         // OPS
     {kTensor, 900, kInt64, 1, 1, true},                 // BYTE_ALIGNMENT

@@ -11,7 +11,7 @@
 namespace fuseplan::fake_cudnn {
 
 constexpr int kSuccess = 0, kBadParameter = 2000, kNotFinalised = 2004, kNotSupported = 3000,
-              kCompilationFailed = 4001;
+              kInternalError = 4000, kCompilationFailed = 4001;
 
 /// What a call answers, with the words that cudnnGetLastErrorString gives. Success has none.
 int answer(int status, const std::string& words = {});
@@ -30,7 +30,9 @@ struct Attribute {
 };
 
 struct Object {
-  int kind = -1;
+  explicit Object(int of) : kind(of) {}
+
+  const int kind;
   bool finalised = false;
   bool spent = false;  ///< a configuration that a plan was made of
   std::map<int, Attribute> attributes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the peer says of libraries it cannot use, of chains cuDNN has no nodes for, and of what
 // cuDNN refuses; and that the library which stands in for it is as strict as cuDNN.
+#include <set>
+
 #include "driver/cudnn/session.hpp"
 #include "driver/problem_list.hpp"
 #include "fake_library.hpp"
@@ -89,6 +91,18 @@ TEST_F(CudnnRefusals, NoEngineThatRuns) {
            [](const CudnnPlan&) -> double { throw std::runtime_error("the device is on fire"); });
   });
   EXPECT_EQ(said, "the device is on fire");
+}
+
+// The first that is built runs once, and never again.
+TEST_F(CudnnRefusals, NoEngineThatRunsTwice) {
+  std::set<const CudnnPlan*> seen;
+  const std::string said = refusal_of([&] {
+    choose(small_problem(true), GraphNumbers::any, [&](const CudnnPlan& plan) -> double {
+      if (seen.insert(&plan).second && seen.size() == 1) return 1;
+      throw std::runtime_error("once is enough");
+    });
+  });
+  EXPECT_EQ(said, "once is enough");
 }
 
 TEST_F(CudnnRefusals, TheFastestPlanWins) {

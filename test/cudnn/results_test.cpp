@@ -3,10 +3,8 @@
 // peer told it, against the oracle.
 #include <cmath>
 
-#include "driver/cudnn/graph_parameters.hpp"
-#include "driver/cudnn/session.hpp"
 #include "driver/problem_list.hpp"
-#include "fake_library.hpp"
+#include "host_run.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -60,30 +58,6 @@ void shorten_parameters(Case& data) {
   }
 }
 
-/// Runs the graph of a case on the host. The fastest plan, or the first that is built.
-test::Comparison run(Case& data, const GraphForm& form, GraphNumbers numbers) {
-  const CudnnBackend backend;
-  const CudnnSession session(nullptr);
-  const GraphSpec spec = graph_of(data.problem(), form);
-  GraphParameters parameters(nullptr, data, spec, form);
-  std::vector<void*> pointers;
-  for (const GraphTensor& tensor : spec.tensors)
-    pointers.push_back(tensor.role == GraphRole::inside   ? nullptr
-                       : tensor.role == GraphRole::input  ? data.input().data()
-                       : tensor.role == GraphRole::output ? data.output().data()
-                                                          : parameters.at(tensor));
-  std::vector<unsigned char> workspace(4096);
-  const auto execute = [&](const CudnnPlan& plan) {
-    EXPECT_LE(plan.workspace(), workspace.size());
-    plan.execute(session.handle(), spec, pointers, workspace.data());
-    return 1.0;
-  };
-  const GraphChoice choice =
-      choose_plan(backend, {session.handle(), nullptr}, spec, numbers, execute);
-  execute(*choice.plan);
-  return data.compare();
-}
-
 struct Form {
   Shape shape;
   const char* chain;
@@ -117,7 +91,7 @@ TEST_P(GraphResults, AgreeWithTheOracle) {
   for (const char* type : {"f32", "f16", "bf16"}) {
     Case data(problem_of(type, shape, chain, conv, last));
     shorten_parameters(data);
-    const test::Comparison comparison = run(data, {}, GraphNumbers::no_tensor_cores);
+    const test::Comparison comparison = run_on_host(data, {}, GraphNumbers::no_tensor_cores);
     EXPECT_TRUE(comparison.ok()) << to_text(data.problem()) << "\n" << comparison.describe();
   }
 }
@@ -132,7 +106,15 @@ TEST_F(GraphForms, FactorsInTheWeightsComputeTheSame) {
   const GraphForm folded{.folded = true};
   const GraphSpec spec = graph_of(data.problem(), folded);
   EXPECT_EQ(spec.nodes.size(), 3u);  // no MUL
-  const test::Comparison comparison = run(data, folded, GraphNumbers::no_tensor_cores);
+  const test::Comparison comparison = run_on_host(data, folded, GraphNumbers::no_tensor_cores);
+  EXPECT_TRUE(comparison.ok()) << comparison.describe();
+}
+
+// One value lies in either layout: the result goes where fuseplan puts it.
+TEST_F(GraphForms, ImagesThatGrowFromOneValue) {
+  Case data(parse_problem(
+      "f32:2x1x1x1:nhwc;conv(f32:5x1x3x3:nhwc,pad=2x2);bias(f32:1x5x1x1);activation(relu)"));
+  const test::Comparison comparison = run_on_host(data, {}, GraphNumbers::no_tensor_cores);
   EXPECT_TRUE(comparison.ok()) << comparison.describe();
 }
 
@@ -147,15 +129,15 @@ TEST_F(GraphForms, ATermAloneHasTheDataType) {
 
 TEST_F(GraphForms, TensorCoresRoundWhatIsF32) {
   Case data(problem_of("f32", kShapes[0], "bias;activation(relu)", true, true));
-  EXPECT_FALSE(run(data, {}, GraphNumbers::tensor_cores).ok());
+  EXPECT_FALSE(run_on_host(data, {}, GraphNumbers::tensor_cores).ok());
   data.expect_tf32(true);
   Case rounded(problem_of("f32", kShapes[0], "bias;activation(relu)", true, true));
   rounded.expect_tf32(true);
-  const test::Comparison comparison = run(rounded, {}, GraphNumbers::tensor_cores);
+  const test::Comparison comparison = run_on_host(rounded, {}, GraphNumbers::tensor_cores);
   EXPECT_TRUE(comparison.ok()) << comparison.describe();
 }
 
-TEST_F(GraphForms, PlainActivationsHaveOneNodeEach) {
+TEST_F(GraphForms, EveryActivationIsComputedOrRefused) {
   for (const NamedActivation& activation : all_activations()) {
     ProblemSpec problem =
         parse_problem("f32:2x3x4x5:nhwc;activation(" + std::string(activation.name) + ")");
@@ -175,7 +157,7 @@ TEST_F(GraphForms, PlainActivationsHaveOneNodeEach) {
       default:
         break;
     }
-    const test::Comparison comparison = run(data, {}, GraphNumbers::any);
+    const test::Comparison comparison = run_on_host(data, {}, GraphNumbers::any);
     EXPECT_TRUE(comparison.ok()) << activation.name << ": " << comparison.describe();
   }
 }

@@ -48,11 +48,18 @@ class Device(DriverCase):
         self.assertTrue(unfused["agrees"])
         self.assertGreater(unfused["us"], 0)
 
-    def device_row(self, *arguments, **keywords):
-        """What the bench says of one row and of cuDNN's graphs, which a library of the tests' computes."""
-        said = self.on_device("bench", "--list", "smallest.csv", "--rows", "1x1", "--batch", "2",
-                              "--peer", "cudnn", "--time", "0.001", "--json", "bench.json",
-                              *arguments, **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
+    def device_row(self, *arguments, tensor=None, **keywords):
+        """What the bench says of one row and of cuDNN's ways, which a library of the tests' computes.
+
+        `tensor`: of a row without a convolution."""
+        rows = ("--list", "smallest.csv", "--rows", "1x1", "--batch", "2")
+        if tensor is not None:
+            with open(os.path.join(self.folder.name, "one.csv"), "w", encoding="utf-8") as file:
+                file.write(f"name,n,c,h,w\none,{tensor}\n")
+            rows = ("--list", "one.csv")
+        said = self.on_device("bench", *rows, "--peer", "cudnn", "--time", "0.001", "--json",
+                              "bench.json", *arguments,
+                              **{"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN, **keywords})
         with open(os.path.join(self.folder.name, "bench.json"), encoding="utf-8") as file:
             run, = json.load(file)["runs"]
         return run["rows"][0], run["rows"][0]["peers"][0], said
@@ -107,6 +114,35 @@ class Device(DriverCase):
         _, peer, said = self.device_row("--dtype", "f16", FUSEPLAN_LIB_CUDNN="libm.so.6")
         self.assertIn("lacks cudnnGetVersion", peer["refusal"])
 
+    def test_device_bench_against_single_functions(self):
+        """Of cuDNN 8, which has no others, and of 9, in each type and layout."""
+        whole = {"FUSEPLAN_LIB_CUDNN": FAKE_CUDNN.replace("_cudnn", "_cudnn_whole")}
+        eight = {**whole, "FUSEPLAN_FAKE_CUDNN": "8907"}
+        ways_of = {"f16": {"op by op": "contender", "conv + bias + RELU": "folded"}}
+        ways_of["bf16"] = ways_of["f16"]
+        ways_of["f32"] = {**ways_of["f16"], "op by op in tf32": "beyond",
+                          "conv + bias + RELU in tf32": "beyond"}
+        for layout in "nchw", "nhwc":
+            for dtype, ways in ways_of.items():
+                row, peer, said = self.device_row("--dtype", dtype, "--layout", layout, **eight)
+                self.assertEqual(peer["peer"], "cuDNN 8.9.7")
+                self.assertTrue(row["verified"] and peer["agrees"], said)
+                self.assertEqual({way["way"]: way["role"] for way in peer["ways"]}, ways)
+                self.assertEqual([refused["way"] for refused in peer["refused"]], ["graph"])
+                self.assertIn("algorithm 4, math ", peer["ways"][0]["implementation"])
+        row, peer, said = self.device_row("--dtype", "f16", **whole)
+        self.assertTrue(row["verified"] and peer["agrees"], said)
+        self.assertEqual({way["way"] for way in peer["ways"]},
+                         {"graph, fused", "graph, bn in weights", *ways_of["f16"]})
+        for chain, refusal in (("bias;norm;activation(relu)", None), ("activation(relu)", None),
+                               ("bias;activation(relu)", "asked for a bias behind a convolution"),
+                               ("activation(relu);norm", "the ops are in no order it fuses"),
+                               ("activation(tanh)", "cuDNN is not asked for activation")):
+            _, peer, said = self.device_row("--dtype", "f16", "--chain", chain, tensor="2,8,4,4",
+                                            **eight)
+            self.assertTrue(peer.get("agrees", refusal), said)
+            self.assertIn(refusal or "", peer.get("refusal", ""))
+
     def test_device_that_is_not_there(self):
         for command in (("run", CONV), ("tune", CONV), ("device",), ("support",),
                         ("bench", "--list", "smallest.csv")):
@@ -125,6 +161,35 @@ class Device(DriverCase):
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("no GPU to check", result.stderr)
         self.assertIn("/nowhere/libcuda.so: cannot open", result.stderr)
+
+    def chosen_on(self, arch):
+        """The tests that gpu-check would run on a device of that architecture."""
+        with open(os.path.join(self.folder.name, "device.json"), "w", encoding="utf-8") as file:
+            json.dump({"arch": arch}, file, indent=1)
+        program = os.path.join(os.path.dirname(DRIVER), "emulator_tests")
+        steps = os.path.join(os.path.dirname(__file__), "../../scripts/lib/gpu_steps.sh")
+        listed = subprocess.run(
+            ["bash", "-c", '. "$1" && out=$2 && choose_suites && '
+             '"$3" --gtest_list_tests --gtest_filter="$on_any_device"', "_", steps,
+             self.folder.name, program],
+            capture_output=True, text=True, timeout=60, check=True, env=self.environment).stdout
+        suite, tests = "", set()
+        for line in listed.splitlines():
+            if line.startswith("  "):
+                tests.add(suite + line.split()[0])
+            else:
+                suite = line.split()[0]
+        return tests
+
+    def test_gpu_check_leaves_out_what_the_device_lacks(self):
+        ampere, hopper, blackwell = (self.chosen_on(arch) for arch in ("sm_80", "sm_90", "sm_100"))
+        self.assertEqual({test.split(".")[0] for test in hopper - blackwell}, {"DeviceHopper"})
+        clusters = blackwell - ampere
+        self.assertIn("Ways/DeviceNorm.EveryForm/cluster", clusters)
+        self.assertIn("DeviceSplitOrder.AnyOrderOfBlocks", clusters)
+        self.assertTrue(any(test.startswith("All/DeviceSplit.") for test in clusters))
+        self.assertTrue(all("Split" in test or test.endswith("/cluster") for test in clusters))
+        self.assertIn("Ways/DeviceNorm.EveryForm/chunks", ampere)
 
     def dry_run(self, build):
         script = os.path.join(os.path.dirname(__file__), "../../scripts/gpu-check")

@@ -2,6 +2,7 @@
 """The driver's commands as a user types them: output, JSON and exit status."""
 import json
 import os
+import subprocess
 import unittest
 import xml.etree.ElementTree
 
@@ -131,6 +132,24 @@ class Driver(DriverCase):
                                    "--training", direction)
             self.assertEqual(text.count(chain), 2)
             self.assertEqual(text.count(" right "), 2)
+
+    def test_bench_replaces_only_files_of_their_own(self):
+        """A pipe gets the JSON once, when all has been measured; a link stays one."""
+        pipe, link, target = (os.path.join(self.folder.name, name)
+                              for name in ("pipe", "link", "target"))
+        command = ("bench", "--list", "smallest.csv", "--rows", "1x1,3x3", "--batch", "1", "--peer",
+                   "unfused", "--time", "0.001", "--json")
+        os.mkfifo(pipe)
+        with subprocess.Popen(["timeout", "60", "cat", pipe], stdout=subprocess.PIPE,
+                              text=True) as reader:
+            self.run_driver(*command, pipe)
+            run, = json.loads(reader.communicate()[0])["runs"]
+        self.assertEqual(len(run["rows"]), 2)
+        os.symlink(target, link)
+        self.run_driver(*command, link)
+        self.assertTrue(os.path.islink(link))
+        with open(target, encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["runs"][0]["rows"]), 2)
 
     def test_bench_mistakes(self):
         oddities = ["bench", "--list", "oddities.csv", "--time", "0.001"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Batch normalisation for training on the emulated device: in one launch, in three
-// and in clusters of blocks, what data
-// far from zero and outliers do to it, and the same bits in any order of threads.
+// Batch normalisation for training on the emulated device: in one launch, in three and in clusters
+// of blocks, what data far from zero and outliers do to it, and the same bits in any order of
+// threads.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -11,8 +11,6 @@
 
 namespace fuseplan::test {
 namespace {
-
-const char* const kWays[] = {"whole", "chunks", "cluster"};
 
 Handle handle_for(const char* way) {
   return emulated_handle((std::string("--cache=mem --pin=gpu_norm:") + way).c_str());
@@ -42,11 +40,16 @@ const char* const kForms[] = {
     "1x5x1x1:s1,2,1,1,bf16:3x5x4x6:nhwc)->f16:3x5x4x6:s120,24,6,1",
 };
 
-TEST(DeviceNorm, EveryFormInEveryWay) {
-  for (const char* way : kWays) {
-    const Handle handle = handle_for(way);
-    for (const char* form : kForms) expect_right_on_device(handle, driver::parse_problem(form));
-  }
+/// By way; not every device has clusters.
+class DeviceNorm : public testing::TestWithParam<const char*> {
+ protected:
+  const Handle handle_ = handle_for(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Ways, DeviceNorm, testing::Values("whole", "chunks", "cluster"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(DeviceNorm, EveryForm) {
+  for (const char* form : kForms) expect_right_on_device(handle_, driver::parse_problem(form));
 }
 
 std::vector<emulator::LaunchRecord> launches(const Handle& handle, Case& c, void* output) {
@@ -159,38 +162,34 @@ void expect_right_with(const std::vector<double>& values, EmulatedCase& c, const
 
 // Deviations of 1e-2 around 1e4, of which f32 holds ten steps and sum(x^2) none; and a value of 300
 // times the others' size now and then, some channels' first among them.
-TEST(DeviceNorm, DataFarFromZeroAndOutliers) {
-  for (const char* way : kWays)
-    for (const char* text : kNumerics) {
-      const Handle handle = handle_for(way);
-      EmulatedCase far(driver::parse_problem(text));
-      Random(1).fill(far.input(), 1e4 - 0.02, 1e4 + 0.02);
-      expect_right_with(far.input().values(), far, handle);
-      EmulatedCase uneven(driver::parse_problem(text));
-      std::vector<double> values = uneven.input().values();
-      for (std::size_t i = 0; i < values.size(); i += 64) values[i] *= 300;
-      expect_right_with(values, uneven, handle);
-    }
+TEST_P(DeviceNorm, DataFarFromZeroAndOutliers) {
+  for (const char* text : kNumerics) {
+    EmulatedCase far(driver::parse_problem(text));
+    Random(1).fill(far.input(), 1e4 - 0.02, 1e4 + 0.02);
+    expect_right_with(far.input().values(), far, handle_);
+    EmulatedCase uneven(driver::parse_problem(text));
+    std::vector<double> values = uneven.input().values();
+    for (std::size_t i = 0; i < values.size(); i += 64) values[i] *= 300;
+    expect_right_with(values, uneven, handle_);
+  }
 }
 
-TEST(DeviceNorm, TheSameBitsInAnyOrderOfThreads) {
-  for (const char* way : kWays)
-    for (const char* form : {kForms[1], kForms[6]}) {
-      const Handle handle = handle_for(way);
-      std::vector<HostTensor> written[2];
-      for (std::uint64_t seed : {0, 1}) {
-        EmulatedCase c(driver::parse_problem(form));
-        c.compile(handle.get());
-        emulator::set_seed(test_seed() + seed);
-        c.execute(handle.get());
-        c.fetch();
-        written[seed].push_back(c.output());
-        for (std::size_t i = 0; i < c.result_count(); ++i) written[seed].push_back(c.result(i));
-      }
-      for (std::size_t i = 0; i < written[0].size(); ++i)
-        EXPECT_EQ(std::memcmp(written[0][i].data(), written[1][i].data(), written[0][i].bytes()), 0)
-            << form << ", tensor " << i;
+TEST_P(DeviceNorm, TheSameBitsInAnyOrderOfThreads) {
+  for (const char* form : {kForms[1], kForms[6]}) {
+    std::vector<HostTensor> written[2];
+    for (std::uint64_t seed : {0, 1}) {
+      EmulatedCase c(driver::parse_problem(form));
+      c.compile(handle_.get());
+      emulator::set_seed(test_seed() + seed);
+      c.execute(handle_.get());
+      c.fetch();
+      written[seed].push_back(c.output());
+      for (std::size_t i = 0; i < c.result_count(); ++i) written[seed].push_back(c.result(i));
     }
+    for (std::size_t i = 0; i < written[0].size(); ++i)
+      EXPECT_EQ(std::memcmp(written[0][i].data(), written[1][i].data(), written[0][i].bytes()), 0)
+          << form << ", tensor " << i;
+  }
 }
 
 }  // namespace

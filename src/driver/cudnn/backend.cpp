@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "driver/cudnn/backend.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -107,7 +108,7 @@ std::vector<int> CudnnDescriptor::read_enums(CudnnAttribute attribute, CudnnElem
   std::vector<int> values(32);
   const std::int64_t count =
       read(attribute, element, static_cast<std::int64_t>(values.size()), values.data());
-  values.resize(static_cast<std::size_t>(count));
+  values.resize(std::min(values.size(), static_cast<std::size_t>(count)));
   return values;
 }
 

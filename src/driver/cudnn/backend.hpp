@@ -52,7 +52,7 @@ class CudnnDescriptor {
   void set(CudnnAttribute attribute, const CudnnDescriptor& object);
   void set_enum(CudnnAttribute attribute, CudnnElement element, int value);
 
-  /// Up to `room` elements; returns how many there are.
+  /// Up to `room` elements; returns how many there are, which may be more.
   std::int64_t read(CudnnAttribute attribute, CudnnElement element, std::int64_t room,
                     void* values) const;
   std::int64_t read_int64(CudnnAttribute attribute) const;

@@ -53,14 +53,13 @@ class Choice {
     proposed_ += proposals.size();
     for (CudnnDescriptor& proposal : proposals) {
       if (tried_ == kMostPlans || (tried_ > 0 && since(asked) > kEnoughSeconds)) break;
-      const EngineFacts engine = facts_of(graph_.backend(), proposal);
-      if (!admits(numbers_, engine)) {
-        ++other_numbers_;
-        continue;
+      try {
+        consider(std::move(proposal));
+      } catch (const std::exception& error) {
+        reason_ = error.what();
       }
-      consider(std::move(proposal), engine);
     }
-    if (tried_ == 0) return false;
+    if (best_.plan == nullptr) return false;
     best_.text += "; the fastest of " + std::to_string(tried_) + " tried, heuristic " +
                   heuristic.name + " proposes " + std::to_string(proposals.size());
     return true;
@@ -80,25 +79,27 @@ class Choice {
   }
 
  private:
-  void consider(CudnnDescriptor proposal, const EngineFacts& engine) {
-    try {
-      auto plan = std::make_unique<CudnnPlan>(graph_, std::move(proposal));
-      const double built = since(start_);
-      const Clock::time_point before = Clock::now();
-      double seconds = seconds_(*plan);
-      if (tried_++ == 0) {
-        times_.build_us = built * 1e6;
-        times_.first_call_us = since(before) * 1e6;
-        times_.load_us = load(*plan);
-      }
-      seconds = std::min(seconds_(*plan), seconds_(*plan));
-      if (best_.plan != nullptr && fastest_ <= seconds) return;
-      fastest_ = seconds;
-      best_.text = engine.text + ", workspace " + std::to_string(plan->workspace() >> 10) + " KiB";
-      best_.plan = std::move(plan);
-    } catch (const std::exception& error) {
-      reason_ = error.what();
+  void consider(CudnnDescriptor proposal) {
+    const EngineFacts engine = facts_of(graph_.backend(), proposal);
+    if (!admits(numbers_, engine)) {
+      ++other_numbers_;
+      return;
     }
+    auto plan = std::make_unique<CudnnPlan>(graph_, std::move(proposal));
+    PlanTimes times;
+    times.build_us = since(start_) * 1e6;
+    const Clock::time_point before = Clock::now();
+    (void)seconds_(*plan);
+    times.first_call_us = since(before) * 1e6;
+    const double seconds = std::min(seconds_(*plan), seconds_(*plan));
+    if (tried_++ == 0) {
+      times_ = times;
+      times_.load_us = load(*plan);
+    }
+    if (best_.plan != nullptr && fastest_ <= seconds) return;
+    fastest_ = seconds;
+    best_.text = engine.text + ", workspace " + std::to_string(plan->workspace() >> 10) + " KiB";
+    best_.plan = std::move(plan);
   }
 
   // Not every engine can write its plans down.

@@ -31,8 +31,8 @@ class Builder {
     // What the last node wrote is the result.
     GraphTensor& last = graph_.tensors[value_];
     last.role = GraphRole::output;
-    last.spec = problem_.output.rank() > 0 && end_ == problem_.ops.size()
-                    ? problem_.output
+    last.spec = end_ == problem_.ops.size()
+                    ? problem_.result()
                     : result_of(computed_type(problem_.input.type), last.spec.lens);
     return std::move(graph_);
   }
@@ -47,8 +47,7 @@ class Builder {
   }
 
   TensorSpec result_of(fuseplanDataType_t type, const Dims& lens) const {
-    const bool last = problem_.input.strides == packed_strides(problem_.input.lens, true);
-    return packed(type, lens, last);
+    return packed(type, lens, is_channels_last(problem_.input));
   }
 
   std::size_t add(GraphTensor tensor) {

@@ -7,6 +7,7 @@
 #include "driver/cudnn/graph_choice.hpp"
 #include "driver/cudnn/graph_parameters.hpp"
 #include "driver/cudnn/transposition.hpp"
+#include "driver/device/buffer.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -68,15 +69,11 @@ class GraphRun {
   GraphChoice choice_;
 };
 
-bool is_channels_last(const TensorSpec& tensor) {
-  return tensor.strides == packed_strides(tensor.lens, true);
-}
-
 /// The same chain over tensors and weights with the channels last.
 ProblemSpec channels_last(ProblemSpec problem) {
+  const TensorSpec result = problem.result();
   problem.input = packed(problem.input.type, problem.input.lens, true);
-  if (problem.output.rank() > 0)
-    problem.output = packed(problem.output.type, problem.output.lens, true);
+  problem.output = packed(result.type, result.lens, true);
   for (OpSpec& op : problem.ops)
     if (op.kind == OpKind::conv) op.tensor = packed(op.tensor.type, op.tensor.lens, true);
   return problem;
@@ -87,28 +84,25 @@ class TransposedRun {
  public:
   TransposedRun(const GraphSide& side, BatchedCase& fused, GraphNumbers numbers)
       : transposition_(side.handle),
-        inner_(channels_last(fused.problem())),
         from_(fused.problem().input),
-        result_(packed(computed_type(from_.type), inner_.output_lens(), true)),
-        to_(packed(result_.type, result_.lens, false)),
-        x_(side.device),
-        y_(side.device) {
-    x_.reserve(fused.input_bytes());
-    y_.reserve(fused.output_bytes());
+        to_(fused.problem().result()),
+        inner_(channels_last(fused.problem())),
+        x_(side.device, fused.input_bytes()),
+        y_(side.device, fused.output_bytes()) {
     run_.emplace(side, fused, inner_, GraphForm{}, numbers, Ends{x_.get(), y_.get()});
   }
 
   void launch(const Ends& ends) {
     transposition_.run(from_, ends.input, inner_.input, x_.get());
     run_->launch({x_.get(), y_.get()});
-    transposition_.run(result_, y_.get(), to_, ends.output);
+    transposition_.run(inner_.output, y_.get(), to_, ends.output);
   }
   const GraphChoice& choice() const { return run_->choice(); }
 
  private:
   CudnnTransposition transposition_;
+  TensorSpec from_, to_;
   ProblemSpec inner_;
-  TensorSpec from_, result_, to_;
   DeviceBuffer x_, y_;
   std::optional<GraphRun> run_;
 };
@@ -157,8 +151,7 @@ struct Maker {
 
   void add_two(const char* name, WayRole role) const {
     (void)add(name, [&] {
-      const auto between = std::make_shared<DeviceBuffer>(side.device);
-      between->reserve(fused.output_bytes());
+      const auto between = std::make_shared<DeviceBuffer>(side.device, fused.output_bytes());
       const auto conv =
           std::make_shared<GraphRun>(side, fused, fused.problem(), GraphForm{.end = 1}, numbers,
                                      Ends{ends.input, between->get()});

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "driver/cudnn/cudnn_types.hpp"
+#include "driver/cudnn/object.hpp"
 #include "driver/cudnn/session.hpp"
 
 namespace fuseplan::driver {
@@ -53,23 +54,6 @@ struct CudnnLegacy {
 
  private:
   const char* (*words_)(int) = nullptr;
-};
-
-/// A descriptor, destroyed with this.
-class CudnnObject {
- public:
-  CudnnObject(const CudnnLegacy& cudnn, int (*create)(void**), int (*destroy)(void*))
-      : destroy_(destroy) {
-    cudnn.check(create(&object_), "creating a cuDNN object");
-  }
-  ~CudnnObject() { (void)destroy_(object_); }
-  CudnnObject(const CudnnObject&) = delete;
-  CudnnObject& operator=(const CudnnObject&) = delete;
-  void* get() const { return object_; }
-
- private:
-  int (*destroy_)(void*);
-  void* object_ = nullptr;
 };
 
 }  // namespace fuseplan::driver

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "driver/cudnn/on_device.hpp"
+#include "driver/device/buffer.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -16,7 +17,7 @@ using test::HostTensor;
 constexpr float kOne = 1, kZero = 0;
 
 /// What the chain must be: a convolution of two axes, then any of bias, batch normalisation and
-/// RELU in this order; or the last two alone.
+/// RELU in this order; or those without one, a bias with the normalisation only.
 struct Chain {
   const OpSpec *conv = nullptr, *bias = nullptr, *norm = nullptr, *relu = nullptr;
 };
@@ -29,7 +30,11 @@ Chain chain_of(const ProblemSpec& problem) {
     place = &op;
   };
   for (const OpSpec& op : problem.ops) {
-    if (op.kind == OpKind::conv && op.stride.size() == 2 && op.pad_lo == op.pad_hi) {
+    if (op.kind == OpKind::conv) {
+      if (op.stride.size() != 2 || op.pad_lo != op.pad_hi)
+        throw std::invalid_argument(
+            "cuDNN's single functions are asked for convolutions of two axes with as much padding "
+            "on either side");
       take(chain.conv, 0, op);
     } else if (op.kind == OpKind::bias) {
       take(chain.bias, 1, op);
@@ -41,6 +46,10 @@ Chain chain_of(const ProblemSpec& problem) {
       throw std::invalid_argument(std::string("cuDNN is not asked for ") + name_of(op.kind));
     }
   }
+  if (chain.bias != nullptr && chain.conv == nullptr && chain.norm == nullptr)
+    throw std::invalid_argument(
+        "cuDNN is asked for a bias behind a convolution, or in front of a "
+        "batch normalisation, only");
   return chain;
 }
 
@@ -55,7 +64,7 @@ class LegacyProblem {
         chain_(chain_of(fused.problem())) {
     type_ = cudnn_type(spec().input.type);
     describe(x_, spec().input.lens, spec().input.strides, type_);
-    const bool last = spec().input.strides == packed_strides(spec().input.lens, true);
+    const bool last = is_channels_last(spec().input);
     const Dims out = spec().output_lens();
     describe(y_, out, packed_strides(out, last), type_);
     const Dims channels{1, out[1], 1, 1};
@@ -123,13 +132,7 @@ class LegacyProblem {
 
  private:
   void describe(const CudnnObject& desc, const Dims& lens, const Dims& strides, int type) {
-    std::array<int, 4> n{}, s{};
-    if (lens.size() != 4) throw std::invalid_argument("cuDNN is asked for tensors of 4 axes only");
-    for (std::size_t i = 0; i < 4; ++i)
-      n[i] = static_cast<int>(lens[i]), s[i] = static_cast<int>(strides[i]);
-    cudnn_.check(
-        cudnn_.set_tensor(desc.get(), type, n[0], n[1], n[2], n[3], s[0], s[1], s[2], s[3]),
-        "cudnnSetTensor4dDescriptorEx");
+    set_tensor(cudnn_, cudnn_.set_tensor, desc, type, lens, strides);
   }
 
   void describe_conv(const OpSpec& op, bool last) {
@@ -223,20 +226,23 @@ void add_ways(DeviceWays& ways, const LegacySide& side, BatchedCase& fused, int 
 
 void add_legacy_ways(DeviceWays& ways, const LegacySide& side, BatchedCase& fused,
                      const void* input, void* output) {
+  const auto add = [&](int math, const std::string& remark, WayRole role) {
+    DeviceWays found;
+    try {
+      add_ways(found, side, fused, math, remark, role);
+      for (const DeviceWay& way : found.ways) way.launch(input, output);  // refusals come now
+    } catch (const std::exception& error) {
+      ways.refused.push_back({"op by op" + remark, error.what()});
+      return;
+    }
+    for (DeviceWay& way : found.ways) ways.ways.push_back(std::move(way));
+  };
   const bool real = fused.problem().input.type == fuseplanFloat;
-  DeviceWays found;
-  try {
-    // f32 in f32 as fuseplan computes it; by tf32, unless fuseplan may, for information.
-    add_ways(found, side, fused, real ? kCudnnFmaMath : kCudnnTensorMath, "", WayRole::contender);
-    if (real && fused.problem().conv() != nullptr)
-      add_ways(found, side, fused, kCudnnDefaultMath, " in tf32",
-               fused.rounds_inputs() ? WayRole::contender : WayRole::beyond);
-    for (const DeviceWay& way : found.ways) way.launch(input, output);  // refusals come now
-  } catch (const std::exception& error) {
-    ways.refused.push_back({"op by op", error.what()});
-    return;
-  }
-  for (DeviceWay& way : found.ways) ways.ways.push_back(std::move(way));
+  // f32 in f32 as fuseplan computes it; by tf32, unless fuseplan may, for information.
+  add(real ? kCudnnFmaMath : kCudnnTensorMath, "", WayRole::contender);
+  if (real && fused.problem().conv() != nullptr)
+    add(kCudnnDefaultMath, " in tf32",
+        fused.rounds_inputs() ? WayRole::contender : WayRole::beyond);
 }
 
 }  // namespace fuseplan::driver

@@ -20,28 +20,4 @@ class OnDevice {
   Placement placement_;
 };
 
-/// Device memory that grows to what it is asked for.
-class DeviceBuffer {
- public:
-  explicit DeviceBuffer(fuseplanHandle_t handle) : handle_(handle) {}
-  ~DeviceBuffer() { (void)fuseplanFree(handle_, memory_); }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-
-  void* get() const { return memory_; }
-  /// Throws ApiError where the device has no room; the buffer is empty then.
-  void reserve(std::size_t bytes) {
-    if (bytes <= bytes_) return;
-    check(fuseplanFree(handle_, std::exchange(memory_, nullptr)));
-    bytes_ = 0;
-    check(fuseplanMalloc(handle_, bytes, &memory_));
-    bytes_ = bytes;
-  }
-
- private:
-  fuseplanHandle_t handle_;
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
 }  // namespace fuseplan::driver

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "driver/cudnn/object.hpp"
 #include "driver/cudnn/session.hpp"
-#include "driver/problem.hpp"
 
 namespace fuseplan::driver {
 
@@ -11,26 +11,27 @@ namespace fuseplan::driver {
 class CudnnTransposition {
  public:
   explicit CudnnTransposition(void* handle);
-  ~CudnnTransposition();
-  CudnnTransposition(const CudnnTransposition&) = delete;
-  CudnnTransposition& operator=(const CudnnTransposition&) = delete;
 
   /// Both of the same type and lengths, of 4 axes.
   void run(const TensorSpec& from, const void* x, const TensorSpec& to, void* y);
 
  private:
-  void describe(void* object, const TensorSpec& tensor) const;
-  void check(int status, const char* call) const;
+  struct Functions {
+    Functions();
+    void check(int status, const char* call) const;
+
+    CudnnObject::Create create = nullptr;
+    CudnnObject::Destroy destroy = nullptr;
+    CudnnSetTensor set = nullptr;
+    int (*transform)(void* handle, const void* alpha, void* x_desc, const void* x, const void* beta,
+                     void* y_desc, void* y) = nullptr;
+    const char* (*words)(int) = nullptr;
+  };
+  void describe(const CudnnObject& object, const TensorSpec& tensor) const;
 
   void* handle_;
-  int (*create_)(void**) = nullptr;
-  int (*destroy_)(void*) = nullptr;
-  int (*set_)(void*, int type, int n, int c, int h, int w, int sn, int sc, int sh,
-              int sw) = nullptr;
-  int (*transform_)(void* handle, const void* alpha, void* x_desc, const void* x, const void* beta,
-                    void* y_desc, void* y) = nullptr;
-  const char* (*words_)(int) = nullptr;
-  void *x_ = nullptr, *y_ = nullptr;
+  Functions cudnn_;
+  CudnnObject x_{cudnn_, cudnn_.create, cudnn_.destroy}, y_{cudnn_, cudnn_.create, cudnn_.destroy};
 };
 
 }  // namespace fuseplan::driver

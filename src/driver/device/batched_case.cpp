@@ -7,11 +7,6 @@
 namespace fuseplan::driver {
 namespace {
 
-bool is_channels_last(const TensorSpec& tensor) {
-  return tensor.strides == packed_strides(tensor.lens, true) &&
-         tensor.strides != packed_strides(tensor.lens, false);
-}
-
 void resize(TensorSpec& tensor, std::size_t axis, std::int64_t length) {
   const bool last = is_channels_last(tensor);
   tensor.lens[axis] = length;

@@ -2,11 +2,11 @@
 #include "driver/device/cuda.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <stdexcept>
 
 #include "driver/bench/rounds.hpp"
+#include "driver/device/buffer.hpp"
 #include "driver/device/library.hpp"
 
 namespace fuseplan::driver {
@@ -121,21 +121,22 @@ DeviceClock::DeviceClock(fuseplanHandle_t handle) {
   check_cuda(cuda().retain(&context, device), "cuDevicePrimaryCtxRetain");
   check_cuda(cuda().set_current(context), "cuCtxSetCurrent");
   facts_ = facts_of(handle, device);
-  check_cuda(cuda().event_create(&begin_, 0), "cuEventCreate");
-  check_cuda(cuda().event_create(&end_, 0), "cuEventCreate");
+  for (Event* event : {&begin_, &end_}) {
+    void* made = nullptr;
+    check_cuda(cuda().event_create(&made, 0), "cuEventCreate");
+    event->reset(made);
+  }
 }
 
-DeviceClock::~DeviceClock() {
-  for (void* event : {begin_, end_}) (void)cuda().event_destroy(event);
-}
+void DeviceClock::Destroy::operator()(void* event) const { (void)cuda().event_destroy(event); }
 
 double DeviceClock::seconds(const std::function<void()>& work, int repeats) const {
-  check_cuda(cuda().event_record(begin_, stream_), "cuEventRecord");
+  check_cuda(cuda().event_record(begin_.get(), stream_), "cuEventRecord");
   for (int i = 0; i < repeats; ++i) work();
-  check_cuda(cuda().event_record(end_, stream_), "cuEventRecord");
-  check_cuda(cuda().event_wait(end_), "cuEventSynchronize");
+  check_cuda(cuda().event_record(end_.get(), stream_), "cuEventRecord");
+  check_cuda(cuda().event_wait(end_.get()), "cuEventSynchronize");
   float ms = 0;
-  check_cuda(cuda().event_elapsed(&ms, begin_, end_), "cuEventElapsedTime");
+  check_cuda(cuda().event_elapsed(&ms, begin_.get(), end_.get()), "cuEventElapsedTime");
   return ms * 1e-3;
 }
 
@@ -143,15 +144,13 @@ double device_copy_gbps(fuseplanHandle_t handle, const DeviceClock& clock) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   const std::size_t bytes = std::min({kMost, clock.facts().free_bytes / 8,
                                       std::max<std::size_t>(1 << 20, 16 * clock.facts().l2_bytes)});
-  std::array<void*, 2> memory{};
-  for (void*& block : memory) check(fuseplanMalloc(handle, bytes, &block));
+  const DeviceBuffer from(handle, bytes), to(handle, bytes);
   const auto copy = [&] {
-    check(fuseplanCopy(handle, memory[1], memory[0], bytes, fuseplanCopyOnDevice));
+    check(fuseplanCopy(handle, to.get(), from.get(), bytes, fuseplanCopyOnDevice));
   };
   copy();
   double best = 1e30;
   for (int i = 0; i < 10; ++i) best = std::min(best, clock.seconds(copy, 1));
-  for (void* block : memory) check(fuseplanFree(handle, block));
   return 2e-9 * static_cast<double>(bytes) / std::max(best, 1e-9);
 }
 
@@ -160,17 +159,16 @@ LaunchCost launch_cost(fuseplanHandle_t handle, const DeviceClock& clock) {
   const auto args = make<Args>(fuseplanCreateOperatorArgs);
   const auto desc = make<TensorDesc>(fuseplanCreateTensorDescriptor);
   fuseplanOp_t op = nullptr;
-  void* memory = nullptr;
+  const DeviceBuffer memory(handle, sizeof(float));
   check(fuseplanPlanGetOp(plan.get(), 0, &op));
   check(fuseplanSetOpArgsActivForward(args.get(), op, nullptr, nullptr, 0, 0, 0));
   check(fuseplanPlanGetOutputDescriptor(plan.get(), desc.get()));
   check(fuseplanCompilePlan(handle, plan.get()));
-  check(fuseplanMalloc(handle, sizeof(float), &memory));
   const float zero = 0;
-  check(fuseplanCopy(handle, memory, &zero, sizeof zero, fuseplanCopyToDevice));
+  check(fuseplanCopy(handle, memory.get(), &zero, sizeof zero, fuseplanCopyToDevice));
   const auto launch = [&] {
-    check(fuseplanExecutePlan(handle, plan.get(), desc.get(), memory, desc.get(), memory,
-                              args.get()));
+    check(fuseplanExecutePlan(handle, plan.get(), desc.get(), memory.get(), desc.get(),
+                              memory.get(), args.get()));
   };
   const int repeats = clock.facts().multiprocessors > 1 ? 200 : 2;
   std::vector<double> queued, waited;
@@ -183,7 +181,6 @@ LaunchCost launch_cost(fuseplanHandle_t handle, const DeviceClock& clock) {
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
             .count());
   }
-  check(fuseplanFree(handle, memory));
   return {median(queued), median(waited)};
 }
 

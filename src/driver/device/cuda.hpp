@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "driver/api.hpp"
@@ -28,17 +29,19 @@ class DeviceClock {
  public:
   /// Throws std::runtime_error for a handle on anything but a CUDA device.
   explicit DeviceClock(fuseplanHandle_t handle);
-  ~DeviceClock();
-  DeviceClock(const DeviceClock&) = delete;
-  DeviceClock& operator=(const DeviceClock&) = delete;
 
   /// Seconds from the start of the first to the end of the last of `repeats` calls' work.
   double seconds(const std::function<void()>& work, int repeats) const;
   const DeviceFacts& facts() const { return facts_; }
 
  private:
-  void* stream_;
-  void *begin_ = nullptr, *end_ = nullptr;  // events
+  struct Destroy {
+    void operator()(void* event) const;
+  };
+  using Event = std::unique_ptr<void, Destroy>;
+
+  void* stream_ = nullptr;
+  Event begin_, end_;
   DeviceFacts facts_;
 };
 

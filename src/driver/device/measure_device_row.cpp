@@ -8,6 +8,7 @@
 
 #include "driver/bench/agreement.hpp"
 #include "driver/bench/rounds.hpp"
+#include "driver/device/buffer.hpp"
 #include "driver/device/rotation.hpp"
 
 namespace fuseplan::driver {
@@ -17,22 +18,6 @@ struct Candidate {
   std::size_t peer;
   DeviceWay way;
   double us = 0;
-};
-
-/// Device memory for as long as it is used.
-class Block {
- public:
-  Block(fuseplanHandle_t handle, std::size_t bytes) : handle_(handle) {
-    check(fuseplanMalloc(handle, bytes, &memory_));
-  }
-  ~Block() { (void)fuseplanFree(handle_, memory_); }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  void* get() const { return memory_; }
-
- private:
-  fuseplanHandle_t handle_;
-  void* memory_ = nullptr;
 };
 
 double wall_us(const Work& work) {
@@ -148,7 +133,7 @@ class Measured {
   const DeviceBench& bench_;
   BenchRow& row_;
   BatchedCase case_;
-  Block input_, output_;
+  DeviceBuffer input_, output_;
   std::vector<Candidate> candidates_;
 };
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
+#include "driver/device/buffer.hpp"
 #include "driver/device/cuda.hpp"
 
 namespace fuseplan::driver {
@@ -15,9 +17,6 @@ class Rotation {
  public:
   Rotation(fuseplanHandle_t handle, const DeviceFacts& facts, const void* input,
            std::size_t input_bytes, std::size_t output_bytes);
-  ~Rotation();
-  Rotation(const Rotation&) = delete;
-  Rotation& operator=(const Rotation&) = delete;
 
   struct Turn {
     const void* input;
@@ -27,10 +26,7 @@ class Rotation {
   std::size_t pairs() const { return turns_.size(); }
 
  private:
-  void* allocate(std::size_t bytes);
-
-  fuseplanHandle_t handle_;
-  std::vector<void*> memory_;
+  std::deque<DeviceBuffer> memory_;
   std::vector<Turn> turns_;
   std::size_t at_ = 0;
 };

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "driver/device/device_peer.hpp"
+#include "driver/unfused.hpp"
 
 namespace fuseplan::driver {
 namespace {
 
-// Each op a plan of its own, with the fused problem's parameters: the first writes the output, the
-// others work on it in place.
+// With the fused problem's parameters.
 std::vector<std::shared_ptr<BatchedCase>> split(fuseplanHandle_t handle, BatchedCase& fused) {
-  const ProblemSpec& whole = fused.problem();
-  const bool last = whole.input.strides == packed_strides(whole.input.lens, true);
   std::vector<std::shared_ptr<BatchedCase>> steps;
-  TensorSpec value = whole.input;
   std::size_t parameter = 0;
-  for (const OpSpec& op : whole.ops) {
-    ProblemSpec step;
-    step.input = value;
-    step.ops = {op};
-    step.output = packed(whole.input.type, whole.output_lens(), last);
-    value = step.output;
+  for (const ProblemSpec& step : steps_of(fused.problem())) {
     steps.push_back(std::make_shared<BatchedCase>(handle, step));
     Case& one = steps.back()->one();
     for (std::size_t i = 0; i < one.parameter_count(); ++i, ++parameter)
