@@ -57,8 +57,10 @@ class Walk {
     const std::int64_t block = unit / plan_.channels.pieces();
     if (block != block_) begin(block);
     const std::int64_t channels = unit % plan_.channels.pieces();
-    if (launch_.in_passing())
-      pack_piece(plan_, launch_.arguments.weights, channels, piece_weights_);
+    if (launch_.in_passing()) {
+      pack_piece(plan_, launch_.arguments.weights, channels, piece_weights_, asked_for_);
+      asked_for_ = plan_.streams_weights();
+    }
     for (std::int64_t piece = first_piece_; piece < end_piece_;) {
       const int kind = plan_.pixels.kind(piece);
       std::int64_t end = std::min(end_piece_, plan_.pixels.kind_end(kind));
@@ -127,7 +129,8 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   float *stage_ = nullptr, *sums_ = nullptr, *piece_weights_ = nullptr;
-  RowsCall sums_call_;  ///< instead of the chain's: to scratch
+  bool asked_for_ = false;  ///< the next piece's raw weights, by the kernels
+  RowsCall sums_call_;      ///< instead of the chain's: to scratch
   // The block under way.
   std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
   const float* input_ = nullptr;

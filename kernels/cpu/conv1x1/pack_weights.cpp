@@ -16,7 +16,8 @@ constexpr std::int64_t kSquare = 16;
 /// A piece of channels, squares of weights turned at a time.
 class PiecePacker {
  public:
-  PiecePacker(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed)
+  PiecePacker(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
+              bool asked_for)
       : from_(raw_piece(plan, raw, piece)),
         to_(packed),
         output_step_(plan.shape.conv.weight_stride[0]),
@@ -24,6 +25,7 @@ class PiecePacker {
         inputs_(plan.shape.inputs()),
         outputs_(plan.channels.end(piece) - plan.channels.first(piece)),
         width_(plan.channels.first(piece + 1) - plan.channels.first(piece)),
+        asked_for_(asked_for),
         moves_(moves_for(DType::f32, Isa::avx512)) {}
 
   void pack() const {
@@ -40,18 +42,24 @@ class PiecePacker {
     return from_ + output * output_step_ + input * input_step_;
   }
 
-  /// Squares of 16 outputs. Their weights are as many streams through memory, each too short for
-  /// hardware to foresee: asks meanwhile for those of the next 16 outputs, which may not exist.
+  /// Squares of 16 outputs.
   void turn(std::int64_t output, std::int64_t inputs) const {
-    constexpr std::int64_t kLine = 16, kAtOnce = 64;
+    constexpr std::int64_t kAtOnce = 64;
     for (std::int64_t input = 0; input < inputs; input += kAtOnce) {
       const std::int64_t count = std::min(kAtOnce, inputs - input);
-      for (std::int64_t next = output + kSquare; next < output + 2 * kSquare; ++next)
-        for (std::int64_t i = 0; i < count; i += kLine)
-          __builtin_prefetch(from(next, input + i), 0, 2);
+      if (!asked_for_) ask_for(output + kSquare, input, count);
       moves_.turn(from(output, input), output_step_, kSquare, count, to_ + input * width_ + output,
                   width_);
     }
+  }
+
+  /// The same of the next 16 outputs, which may not exist. Their weights are as many streams
+  /// through memory, each too short for hardware to foresee.
+  void ask_for(std::int64_t output, std::int64_t input, std::int64_t count) const {
+    constexpr std::int64_t kLine = 16;
+    for (std::int64_t row = output; row < output + kSquare; ++row)
+      for (std::int64_t i = 0; i < count; i += kLine)
+        __builtin_prefetch(from(row, input + i), 0, 2);
   }
 
   /// A square of fewer outputs, with zeros behind the tensor's last.
@@ -81,6 +89,7 @@ class PiecePacker {
   std::int64_t output_step_, input_step_;
   std::int64_t inputs_, outputs_;
   std::int64_t width_;  ///< of the packed piece
+  bool asked_for_;
   Moves moves_;
 };
 
@@ -95,8 +104,9 @@ const float* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t pi
          plan.channels.first(piece) * plan.shape.conv.weight_stride[0];
 }
 
-void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed) {
-  PiecePacker(plan, raw, piece, packed).pack();
+void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
+                bool asked_for) {
+  PiecePacker(plan, raw, piece, packed, asked_for).pack();
 }
 
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
@@ -106,7 +116,7 @@ void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
   parallel(parts, [&](int part) {
     const Range range = split(pieces, parts, part);
     for (long piece = range.first; piece < range.last; ++piece)
-      pack_piece(plan, raw, piece, packed + plan.weight_offset(piece));
+      pack_piece(plan, raw, piece, packed + plan.weight_offset(piece), false);
   });
 }
 
