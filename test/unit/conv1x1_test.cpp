@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/denormals.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
+#include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/isa.hpp"
@@ -128,12 +131,53 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
     }
 }
 
+// KernelCase::run compares the bits of packed and of raw weights. Here they are more than a cache
+// keeps, so that they are taken raw in spite of several blocks of pixels, staged or not. Seven
+// threads have too few pieces of channels each, and pack all of them first.
+TEST_P(Conv1x1, RawWeightsThatNoCacheKeeps) {
+  const ConvCase cases[] = {
+      {{1, 1000, 9, 11}, {143, 1000, 1, 1}, unit_conv(2, 1)},
+      {{1, 523, 11, 13}, {262, 523, 1, 1}, unit_conv(2, 1)},
+      {{1, 640, 15, 17}, {256, 640, 1, 1}, unit_conv(2, 2)},
+      {{2, 1001, 5, 4}, {150, 1001, 1, 1}, unit_conv(2, 1)},
+      {{1, 600, 2, 7, 9}, {230, 600, 1, 1, 1}, unit_conv(3, 1)},
+  };
+  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
+  int number = 0, in_passing = 0;
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::add_gelu}) {
+      const Problem problem = this->problem(shape, kTypes[number++ % 3], tail);
+      const KernelCase test(problem, random_);
+      if (cpu::conv1x1_refusal(problem, test.chain())) continue;
+      if (!runs_here()) {
+        EXPECT_TRUE(is_refused_here(problem, test.chain()));
+        continue;
+      }
+      const FlushDenormals flush;
+      const auto configs = cpu::conv1x1_configs(problem, test.chain());
+      for (std::size_t i = 0; i < configs.size(); i += 3) {
+        cpu::Conv1x1Config config = configs[i];
+        config.block = std::min<std::int64_t>(config.block, 32);
+        const cpu::Conv1x1Plan plan =
+            cpu::conv1x1_plan(cpu::conv1x1_shape(problem, test.chain()), test.chain(), config);
+        if (packs_in_passing(plan) && plan.block < plan.pixels.pieces()) ++in_passing;
+        const auto recipe = cpu::conv1x1_recipe(problem, test.chain(), config);
+        for (const int threads : {1, 2, 7})
+          EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(config);
+      }
+    }
+  if (is_dense() && runs_here()) {
+    EXPECT_GT(in_passing, 30);
+  }
+}
+
 TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
   const ConvCase cases[] = {
       {{1, 33, 7, 7}, {35, 33, 1, 1}, unit_conv(2, 1)},
       {{2, 5, 6, 10}, {19, 5, 1, 1}, unit_conv(2, 1)},
       {{1, 33, 9, 9}, {17, 33, 1, 1}, unit_conv(2, 2)},
       {{1, 9, 33, 35}, {73, 9, 1, 1}, unit_conv(2, 1)},
+      {{1, 70, 5, 5}, {64, 70, 1, 1}, unit_conv(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails)

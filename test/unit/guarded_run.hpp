@@ -62,8 +62,12 @@ inline void run_guarded(const Problem& problem, const SplitChain& chain, const c
   const std::vector<double> scalars(chain.scalars.size(), 1.0);
   const Parallel parallel(1);
   program->prepare(weights.data(), packed.data(), parallel);
-  program->run(
-      {input.data(), output.data(), packed.data(), channels, elements, scalars, {}, parallel});
+  const auto run = [&](const void* from, bool raw) {
+    program->run(
+        {input.data(), output.data(), from, channels, elements, scalars, {}, parallel, raw});
+  };
+  run(packed.data(), false);
+  if (program->takes_raw_weights()) run(weights.data(), true);
 }
 
 }  // namespace fuseplan::test

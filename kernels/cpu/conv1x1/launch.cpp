@@ -23,9 +23,11 @@ struct Launch {
   StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
+  const float* weights;     ///< packed, unless each piece is packed in passing
   std::int64_t block = 0;   ///< pieces of pixels
   std::int64_t blocks = 0;  ///< of an image
 
+  bool in_passing() const { return weights == nullptr; }
   std::int64_t units() const { return plan.shape.images() * blocks * plan.channels.pieces(); }
 };
 
@@ -41,9 +43,8 @@ class Walk {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
     };
-    if (plan_.staged)
-      stage_ = take(std::max(plan_.block_pixels() * plan_.stage_pixel,
-                             shape_.inputs() * plan_.stage_channel));
+    if (plan_.staged) stage_ = take(plan_.stage_floats(launch.block));
+    if (launch.in_passing()) piece_weights_ = take(plan_.piece_channels() * shape_.inputs());
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = take(plan_.piece_channels() * ceil_div(plan_.strip_pixels(), 16) * 16);
@@ -56,10 +57,14 @@ class Walk {
     const std::int64_t block = unit / plan_.channels.pieces();
     if (block != block_) begin(block);
     const std::int64_t channels = unit % plan_.channels.pieces();
+    if (launch_.in_passing()) {
+      pack_piece(plan_, launch_.arguments.weights, channels, piece_weights_, asked_for_);
+      asked_for_ = plan_.streams_weights();
+    }
     for (std::int64_t piece = first_piece_; piece < end_piece_;) {
       const int kind = plan_.pixels.kind(piece);
       std::int64_t end = std::min(end_piece_, plan_.pixels.kind_end(kind));
-      if (!plan_.finishes) end = std::min(end, piece + plan_.strip);
+      end = std::min(end, piece + (plan_.finishes ? plan_.block : plan_.strip));
       run_pieces(channels, piece, end, kind);
       piece = end;
     }
@@ -85,7 +90,7 @@ class Walk {
     const std::int64_t channel = plan_.channels.first(channels);
     const std::int64_t pixel = plan_.pixels.first(first);
     const float* weights =
-        static_cast<const float*>(launch_.arguments.weights) + plan_.weight_offset(channels);
+        launch_.in_passing() ? piece_weights_ : launch_.weights + plan_.weight_offset(channels);
     const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
     const RowsCall& chain = chain_.at({image_, channel, 0, 0, pixel});
     ProductCall call;
@@ -93,10 +98,20 @@ class Walk {
     call.scalars = plan_.config.by_channel ? input : weights;
     call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
+    call.next_piece = next_piece(channels);
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
     launch_.products[static_cast<std::size_t>(kernel)](&call);
     if (!plan_.finishes)
       finish(plan_.channels.end(channels) - channel, plan_.pixels.end(end - 1) - pixel);
+  }
+
+  const float* next_piece(std::int64_t channels) const {
+    const std::int64_t pieces = plan_.channels.pieces();
+    const std::int64_t last =
+        launch_.units() == pieces ? channels : 0;  // no block is left to begin
+    const std::int64_t next = channels + 1 < pieces ? channels + 1 : last;
+    if (launch_.in_passing()) return raw_piece(plan_, launch_.arguments.weights, next);
+    return launch_.weights + plan_.weight_offset(next);
   }
 
   // Applies the chain to sums that the kernel has left in scratch.
@@ -113,8 +128,9 @@ class Walk {
   Moves moves_;
   Scratch scratch_;
   StripChain chain_;
-  float *stage_ = nullptr, *sums_ = nullptr;
-  RowsCall sums_call_;  ///< instead of the chain's: to scratch
+  float *stage_ = nullptr, *sums_ = nullptr, *piece_weights_ = nullptr;
+  bool asked_for_ = false;  ///< the next piece's raw weights, by the kernels
+  RowsCall sums_call_;      ///< instead of the chain's: to scratch
   // The block under way.
   std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
   const float* input_ = nullptr;
@@ -132,11 +148,21 @@ class Conv1x1Program final : public Program {
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    Launch launch{plan_,      products_, rows_, arguments, runner_.prepare(arguments, scratch),
+    Launch launch{plan_,
+                  products_,
+                  rows_,
+                  arguments,
+                  runner_.prepare(arguments, scratch),
+                  static_cast<const float*>(arguments.weights),
                   plan_.block};
     const int parts = parts_of(arguments.parallel.threads());
     // A few units a part, or they cannot be dealt evenly; small blocks read the weights more often.
     constexpr std::int64_t kUnitsPerPart = 4;
+    if (arguments.weights_are_raw) {
+      const bool enough = parts == 1 || plan_.channels.pieces() >= kUnitsPerPart * parts;
+      launch.weights = enough ? nullptr : packed(arguments, scratch);
+      if (enough) launch.block = plan_.pixels.pieces();
+    }
     const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
     for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
       launch.block = ceil_div(launch.block, 2);
@@ -149,6 +175,7 @@ class Conv1x1Program final : public Program {
 
   std::size_t prepared_bytes() const override { return packed_weight_bytes(plan_); }
   std::string weight_format() const override { return packed_weight_format(plan_); }
+  bool takes_raw_weights() const override { return packs_in_passing(plan_); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     pack_weights(plan_, raw, static_cast<float*>(prepared), parallel);
   }
@@ -157,6 +184,13 @@ class Conv1x1Program final : public Program {
   const void* prologue(std::span<const void* const> entries) const {
     const std::size_t before = plan_.specs.size() + (plan_.finishes ? 0 : 1);
     return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  /// All of the raw weights.
+  const float* packed(const Arguments& arguments, Scratch& scratch) const {
+    auto* weights = static_cast<float*>(scratch.take(prepared_bytes()));
+    pack_weights(plan_, arguments.weights, weights, arguments.parallel);
+    return weights;
   }
 
   // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.

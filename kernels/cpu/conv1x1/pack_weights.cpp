@@ -13,64 +13,84 @@ namespace {
 
 constexpr std::int64_t kSquare = 16;
 
+/// A piece of channels, squares of weights turned at a time.
 class PiecePacker {
  public:
-  PiecePacker(const Conv1x1Plan& plan, const float* raw, float* packed)
-      : plan_(plan),
-        raw_(raw),
-        packed_(packed),
-        moves_(moves_for(DType::f32, Isa::avx512)),
-        input_step_(plan.shape.conv.weight_stride[1]) {}
+  PiecePacker(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
+              bool asked_for)
+      : from_(raw_piece(plan, raw, piece)),
+        to_(packed),
+        output_step_(plan.shape.conv.weight_stride[0]),
+        input_step_(plan.shape.conv.weight_stride[1]),
+        inputs_(plan.shape.inputs()),
+        outputs_(plan.channels.end(piece) - plan.channels.first(piece)),
+        width_(plan.channels.first(piece + 1) - plan.channels.first(piece)),
+        asked_for_(asked_for),
+        moves_(moves_for(DType::f32, Isa::avx512)) {}
 
-  void pack(std::int64_t piece) {
-    first_ = plan_.channels.first(piece);
-    last_ = plan_.channels.end(piece);
-    width_ = plan_.channels.first(piece + 1) - first_;
-    to_ = packed_ + plan_.weight_offset(piece);
-    const std::int64_t inputs = plan_.shape.inputs();
-    const std::int64_t whole = input_step_ == 1 ? inputs / kSquare * kSquare : 0;
-    for (std::int64_t output = 0; output < width_; output += kSquare) {
-      for (std::int64_t input = 0; input < whole; input += kSquare) square(output, input);
-      for (std::int64_t input = whole; input < inputs; ++input) line(output, input);
-    }
+  void pack() const {
+    const std::int64_t squares = input_step_ == 1 ? inputs_ / kSquare * kSquare : 0;
+    const std::int64_t whole = outputs_ / kSquare * kSquare;
+    for (std::int64_t output = 0; output < whole; output += kSquare) turn(output, squares);
+    for (std::int64_t input = 0; whole < width_ && input < squares; input += kSquare)
+      rest(whole, input);
+    for (std::int64_t input = squares; input < inputs_; ++input) line(input);
   }
 
  private:
   const float* from(std::int64_t output, std::int64_t input) const {
-    return raw_ + (first_ + output) * plan_.shape.conv.weight_stride[0] + input * input_step_;
+    return from_ + output * output_step_ + input * input_step_;
   }
 
-  void square(std::int64_t output, std::int64_t input) {
+  /// Squares of 16 outputs.
+  void turn(std::int64_t output, std::int64_t inputs) const {
+    constexpr std::int64_t kAtOnce = 64;
+    for (std::int64_t input = 0; input < inputs; input += kAtOnce) {
+      const std::int64_t count = std::min(kAtOnce, inputs - input);
+      if (!asked_for_) ask_for(output + kSquare, input, count);
+      moves_.turn(from(output, input), output_step_, kSquare, count, to_ + input * width_ + output,
+                  width_);
+    }
+  }
+
+  /// The same of the next 16 outputs, which may not exist. Their weights are as many streams
+  /// through memory, each too short for hardware to foresee.
+  void ask_for(std::int64_t output, std::int64_t input, std::int64_t count) const {
+    constexpr std::int64_t kLine = 16;
+    for (std::int64_t row = output; row < output + kSquare; ++row)
+      for (std::int64_t i = 0; i < count; i += kLine)
+        __builtin_prefetch(from(row, input + i), 0, 2);
+  }
+
+  /// A square of fewer outputs, with zeros behind the tensor's last.
+  void rest(std::int64_t output, std::int64_t input) const {
     alignas(64) static constexpr float kZeros[kSquare] = {};
     alignas(64) float turned[kSquare][kSquare];
     const float* rows[kSquare];
     float* columns[kSquare];
-    const std::int64_t count = std::min(kSquare, width_ - output);
     for (std::int64_t i = 0; i < kSquare; ++i) {
-      rows[i] = first_ + output + i < last_ ? from(output + i, input) : kZeros;
-      columns[i] = count == kSquare ? to_ + (input + i) * width_ + output : turned[i];
+      rows[i] = output + i < outputs_ ? from(output + i, input) : kZeros;
+      columns[i] = turned[i];
     }
     moves_.transpose(rows, columns);
-    if (count == kSquare) return;
     for (std::int64_t i = 0; i < kSquare; ++i)
       std::memcpy(to_ + (input + i) * width_ + output, turned[i],
-                  static_cast<std::size_t>(count) * sizeof(float));
+                  static_cast<std::size_t>(width_ - output) * sizeof(float));
   }
 
-  void line(std::int64_t output, std::int64_t input) {
-    const std::int64_t end = std::min(kSquare, width_ - output);
-    for (std::int64_t i = 0; i < end; ++i)
-      to_[input * width_ + output + i] =
-          first_ + output + i < last_ ? *from(output + i, input) : 0.0F;
+  void line(std::int64_t input) const {
+    float* to = to_ + input * width_;
+    moves_.widen(from(0, input), output_step_, to, outputs_);
+    std::fill(to + outputs_, to + width_, 0.0F);
   }
 
-  const Conv1x1Plan& plan_;
-  const float* raw_;
-  float* packed_;
+  const float* from_;
+  float* to_;
+  std::int64_t output_step_, input_step_;
+  std::int64_t inputs_, outputs_;
+  std::int64_t width_;  ///< of the packed piece
+  bool asked_for_;
   Moves moves_;
-  std::int64_t input_step_;
-  std::int64_t first_ = 0, last_ = 0, width_ = 0;
-  float* to_ = nullptr;
 };
 
 }  // namespace
@@ -79,15 +99,35 @@ std::size_t packed_weight_bytes(const Conv1x1Plan& plan) {
   return static_cast<std::size_t>(plan.weight_offset(plan.channels.pieces())) * sizeof(float);
 }
 
+const float* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece) {
+  return static_cast<const float*>(raw) +
+         plan.channels.first(piece) * plan.shape.conv.weight_stride[0];
+}
+
+void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
+                bool asked_for) {
+  PiecePacker(plan, raw, piece, packed, asked_for).pack();
+}
+
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
                   const Parallel& parallel) {
   const std::int64_t pieces = plan.channels.pieces();
   const int parts = static_cast<int>(std::min<std::int64_t>(pieces, parallel.threads()));
   parallel(parts, [&](int part) {
-    PiecePacker packer(plan, static_cast<const float*>(raw), packed);
     const Range range = split(pieces, parts, part);
-    for (long piece = range.first; piece < range.last; ++piece) packer.pack(piece);
+    for (long piece = range.first; piece < range.last; ++piece)
+      pack_piece(plan, raw, piece, packed + plan.weight_offset(piece), false);
   });
+}
+
+bool packs_in_passing(const Conv1x1Plan& plan) {
+  const Conv1x1Shape& shape = plan.shape;
+  if (shape.images() > 1) return false;
+  if (plan.block >= plan.pixels.pieces()) return true;
+  if (plan.staged && plan.stage_channel != 1) return false;
+  constexpr std::int64_t kKept = 1 << 20;  // of pixels, while weights pass by
+  const std::int64_t pixels = shape.pixels() * shape.inputs() * std::int64_t{sizeof(float)};
+  return plan.streams_weights() && pixels <= kKept;
 }
 
 std::string packed_weight_format(const Conv1x1Plan& plan) {

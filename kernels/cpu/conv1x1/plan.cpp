@@ -73,9 +73,7 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
 /// A block's tiles divide the next piece's weights among them.
 void spread_prefetch(const Conv1x1Plan& plan, int pixel_kind, std::int64_t piece_bytes,
                      ProductSpec& spec) {
-  constexpr std::int64_t kKept = 512 << 10;  // weights that stay in the second-level cache
-  const std::int64_t weights = plan.shape.outputs() * plan.shape.inputs() * kFloat;
-  if (weights <= kKept) return;
+  if (!plan.streams_weights()) return;
   constexpr std::int64_t kLine = 64;
   spec.slice = round_up(piece_bytes / plan.block, kLine);
   if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
@@ -103,6 +101,16 @@ void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
 }
 
 }  // namespace
+
+bool Conv1x1Plan::streams_weights() const {
+  constexpr std::int64_t kKept = 512 << 10;
+  return shape.outputs() * shape.inputs() * kFloat > kKept;
+}
+
+std::int64_t Conv1x1Plan::stage_floats(std::int64_t pieces) const {
+  return std::max(pieces * pixels.size() * pixel_unit() * stage_pixel,
+                  shape.inputs() * stage_channel);
+}
 
 Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
                          const Conv1x1Config& config) {

@@ -37,10 +37,15 @@ struct Conv1x1Plan {
   std::int64_t piece_channels() const { return channels.size() * channel_unit(); }
   std::int64_t block_pixels() const { return block * pixels.size() * pixel_unit(); }
   std::int64_t strip_pixels() const { return strip * pixels.size() * pixel_unit(); }
+  /// Floats of scratch to stage `pieces` of pixels in; more than a block only if channels are
+  /// inner.
+  std::int64_t stage_floats(std::int64_t pieces) const;
   /// Floats of the packed weights in front of a piece of channels.
   std::int64_t weight_offset(std::int64_t piece) const {
     return channels.first(piece) * shape.inputs();
   }
+  /// The second-level cache does not keep all weights from block to block.
+  bool streams_weights() const;
   /// From row to row of the sums in scratch, in floats.
   std::int64_t sums_row() const { return config.by_channel ? piece_channels() : strip_pixels(); }
 };

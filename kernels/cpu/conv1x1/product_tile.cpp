@@ -71,13 +71,10 @@ class ProductEmitter {
     storage_.begin_partial(rcx);
   }
 
-  /// The weights of a piece follow those of the piece before. They may end there: what is asked for
-  /// then is never read.
   void start_next_piece() {
-    const std::int64_t step = spec_.along_lanes ? spec_.scalar_depth : spec_.vector_depth;
-    const std::int64_t ahead = spec_.depth * step + spec_.first_slice * spec_.slice;
-    code_.mov(rax, ahead);
-    code_.add(rax, spec_.along_lanes ? kScalars : kVectors);
+    read(rax, offsetof(ProductCall, next_piece));
+    code_.mov(rcx, spec_.first_slice * spec_.slice);
+    code_.add(rax, rcx);
     code_.mov(code_.stack_word(next_piece_), rax);
   }
 

@@ -25,9 +25,8 @@ struct ProductSpec {
   bool along_lanes = false;
   /// Asks the caches in time for the output's lines.
   bool prefetch_output = false;
-  /// Asks the second-level cache for the weights of the next piece of channels, which lie behind
-  /// those of this one: a tile for `slice` bytes of them, the first tile of a call for those from
-  /// `first_slice` slices on. 0: for none.
+  /// Asks the second-level cache for the weights of the next piece of channels: a tile for `slice`
+  /// bytes of them, the first tile of a call for those from `first_slice` slices on. 0: for none.
   std::int64_t slice = 0, first_slice = 0;
   FinishSpec finish;
 };
@@ -35,8 +34,9 @@ struct ProductSpec {
 struct ProductCall {
   const float* vectors = nullptr;
   const float* scalars = nullptr;
-  const RowsCall* chain = nullptr;  ///< at the first tile's first sum
-  std::int64_t tiles = 0;           ///< at least 1
+  const RowsCall* chain = nullptr;    ///< at the first tile's first sum
+  std::int64_t tiles = 0;             ///< at least 1
+  const float* next_piece = nullptr;  ///< weights to ask for; may end early, they are not read
 };
 
 /// Sums, vectors and a scalar fit the registers of AVX-512.

@@ -221,12 +221,14 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
 
 bool packs_in_passing(const DirectPlan& plan) {
   constexpr std::int64_t kMostBytes = 1 << 20;  // of a tile
+  constexpr std::size_t kKept = 1 << 20;        // of all, between blocks, by the second-level cache
   const View& output = plan.shape.conv.output;
   const bool one_plane = output.len[0] * output.len[2] * plan.shape.conv.groups == 1;
   const bool one_block = plan.block_strips == plan.tiling.strips.size() &&
                          (!plan.staged || plan.block_rows == output.len[3]);
+  const bool pays = plan.block_rows == output.len[3] || packed_weight_bytes(plan) > kKept;
   const std::int64_t bytes = plan.tile_lanes * plan.depth * plan.shape.taps() * std::int64_t{4};
-  return one_plane && one_block && bytes <= kMostBytes && ChannelPacker::takes(plan);
+  return one_plane && one_block && pays && bytes <= kMostBytes && ChannelPacker::takes(plan);
 }
 
 void pack_channel_tile(const DirectPlan& plan, const void* raw, std::int64_t tile, float* packed) {

@@ -137,7 +137,7 @@ class WinogradProgram final : public Program {
     return fmt::format("winograd:{}x{}:{}x{}", plan_.config.rows, plan_.config.columns,
                        plan_.config.vectors, plan_.lanes());
   }
-  bool takes_raw_weights() const override { return plan_.is_one_block(); }
+  bool takes_raw_weights() const override { return plan_.takes_raw_weights(); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     transform_weights(plan_, kernels_.filter_for_all, raw, static_cast<float*>(prepared), parallel);
   }

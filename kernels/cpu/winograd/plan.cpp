@@ -72,11 +72,11 @@ std::int64_t WinogradPlan::tile_stride() const {
 }
 
 std::int64_t WinogradPlan::values_stride() const {
-  return position_stride(block_pieces * largest_piece() * tile_stride());
+  return position_stride(most_pieces * largest_piece() * tile_stride());
 }
 
 std::int64_t WinogradPlan::sums_stride() const {
-  return position_stride(block_pieces * largest_piece() * width());
+  return position_stride(most_pieces * largest_piece() * width());
 }
 
 std::int64_t WinogradPlan::passing_weights_stride() const {
@@ -105,6 +105,10 @@ WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConf
   plan.tiles = output.len[0] * plan.tile_rows * plan.tile_columns;
   plan.pieces = ceil_div(plan.tiles, config.pixels);
   plan.block_pieces = std::clamp<std::int64_t>(config.tiles / config.pixels, 1, plan.pieces);
+  // A larger block costs less than transforming all weights before any is used.
+  constexpr std::int64_t kKept = 1 << 20;
+  const std::int64_t values = plan.positions() * plan.tiles * plan.tile_stride() * kFloat;
+  plan.most_pieces = values <= kKept ? plan.pieces : plan.block_pieces;
   const std::int64_t vectors = ceil_div(plan.outputs(), plan.lanes());
   plan.config.vectors = static_cast<int>(std::min<std::int64_t>(config.vectors, vectors));
   plan.channel_tiles = ceil_div(vectors, plan.config.vectors);

@@ -31,6 +31,7 @@ struct WinogradPlan {
   std::int64_t tile_rows = 0, tile_columns = 0, tiles = 0;
   std::int64_t pieces = 0;
   std::int64_t block_pieces = 0;  ///< of a block, at most
+  std::int64_t most_pieces = 0;   ///< the same while weights are raw
 
   std::int64_t channel_tiles = 0;  ///< of up to config.vectors vectors of output channels
   int tail_vectors = 0;            ///< of the last of them
@@ -41,8 +42,8 @@ struct WinogradPlan {
   std::int64_t positions() const { return std::int64_t{rows->inputs()} * columns->inputs(); }
   bool input_channels_last() const { return shape.conv.input.stride[1] == 1; }
 
-  /// All tiles are one block: each transformed weight is used once.
-  bool is_one_block() const { return pieces <= block_pieces; }
+  /// Weights can be raw: all tiles are one block then, and each transformed weight is used once.
+  bool takes_raw_weights() const { return pieces <= most_pieces; }
 
   Range piece(std::int64_t index) const;  ///< its tiles; sizes differ by one at most
   int largest_piece() const;

@@ -16,7 +16,7 @@ constexpr std::size_t kManyWeights = std::size_t{4} << 20;
 
 WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool weights_are_raw) {
   const auto blocks_of = [&](std::int64_t size) { return ceil_div(plan.pieces, size); };
-  block_pieces = plan.block_pieces;
+  block_pieces = weights_are_raw ? plan.most_pieces : plan.block_pieces;
   // Every block reads all weights. Where these come from memory or are made in passing, blocks are
   // left as they are and threads divide the channels; the input is then transformed by each of
   // them.

@@ -80,6 +80,8 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
   };
   // Positions are stored in their order. So many are in reach, then their start goes on.
   constexpr int kReach = 6;
+  // Asked for in time to be written; in tiles of two vectors, as most are.
+  constexpr int kNextChannel = 2 * 64;
   const Xbyak::RegExp at[kReach] = {
       row_start,          row_start + once,     row_start + once * 2,
       row_start + thrice, row_start + once * 4, row_start + five_times};
@@ -89,6 +91,7 @@ std::vector<std::byte> emit_filter_transform(Isa isa, const Axis& rows, const Ax
       c.vmovntps(c.ptr[at[column % kReach]], v);
     } else {
       c.vmovups(c.ptr[at[column % kReach]], v);
+      if (c.is_avx512()) c.prefetchw(c.ptr[at[column % kReach] + kNextChannel]);
     }
   };
   Xbyak::Label channel;
