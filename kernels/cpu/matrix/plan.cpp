@@ -44,7 +44,7 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
 void cut_blocks(MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const std::int64_t width = output.len[4], block = plan.config.block;
-  plan.block_columns = width <= block ? width : round_up(block, kTilesAcross * kTileRows);
+  plan.block_columns = width <= block ? width : round_up(block, kStripPixels);
   plan.block_columns = std::min(plan.block_columns, width);
   // In place, rows need not follow one another evenly.
   plan.block_rows =
@@ -65,8 +65,7 @@ void stage_window(MatrixPlan& plan) {
   stage.phase_bytes = stage.rows * stage.row_bytes;
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   // The last tiles read rows that nobody wants.
-  stage.bytes = conv.filter[0] * stage.plane_bytes + kTilesAcross * kTileRows * stage.column_bytes +
-                kTileBytes;
+  stage.bytes = conv.filter[0] * stage.plane_bytes + kStripPixels * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   plan.pitch = stage.columns;
   // A step's taps overlap in what they read: they follow one another.
@@ -104,7 +103,7 @@ bool runs_on(const MatrixPlan& plan) {
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kKept = 1280 << 10;
-  constexpr std::int64_t kStepLines = kTilesAcross * kTileRows;
+  constexpr std::int64_t kStepLines = kStripPixels;
   const std::int64_t calls =
       ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
@@ -134,6 +133,10 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
       list.push_back(spec);
     }
   if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
+  if (overlaps) {
+    list.push_back(list[kTilesAcross - 1]);
+    list.back().finishes = true;
+  }
   return list;
 }
 
@@ -218,6 +221,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish.integers = traits_of(product).sums == DType::i32;
   plan.finish.bf16 = product == Product::bf16;
   plan.in_strips = strip_finisher_takes(plan.finish);
+  plan.overlaps = plan.in_strips && shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
+                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kStripPixels});
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   plan.runs_on = runs_on(plan);

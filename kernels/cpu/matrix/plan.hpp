@@ -40,6 +40,7 @@ struct MatrixPlan {
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
+  bool overlaps = false;   ///< whole strips are finished while the next ones are summed
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
@@ -59,7 +60,8 @@ struct MatrixPlan {
   int vectors_of(std::int64_t channel_tile) const {
     return channel_tile + 1 == tiles_of_channels ? tail_vectors : kTilesAcross;
   }
-  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last.
+  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last; in
+  /// plans with overlap one more, which finishes.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
   /// Strip finishers: for full tiles of channels, then, if it differs, for the last.
