@@ -23,10 +23,23 @@ int equal_depth(std::int64_t channels, Product product) {
   return static_cast<int>(round_up(ceil_div(channels, steps), traits_of(product).lane()));
 }
 
+/// Where rows do not come out even, the last taps read a row that is not theirs: times zero, so
+/// this is for numbers that have no NaN.
+bool joins_rows(const ConvGeometry& conv, std::int64_t row_channels, Product product) {
+  const std::int64_t rows = conv.stride[1];
+  return traits_of(product).sums == DType::i32 && rows > 1 && conv.dilation[1] == 1 &&
+         conv.filter[1] > 1 && steps_of(rows * row_channels, product) == 1;
+}
+
 void join_taps(MatrixPlan& plan) {
   ConvGeometry& conv = plan.shape.conv;
   conv.group_inputs *= conv.filter[2];
   conv.filter[2] = 1;
+  if (!joins_rows(conv, conv.group_inputs, plan.product)) return;
+  plan.joined_rows = conv.stride[1];
+  conv.group_inputs *= plan.joined_rows;
+  conv.filter[1] = ceil_div(conv.filter[1], plan.joined_rows);
+  conv.stride[1] = 1;
 }
 
 // Rows of a tile do not cross lines where their steps begin at powers of two.
@@ -57,7 +70,7 @@ void stage_window(MatrixPlan& plan) {
   plan.step_bytes = staged_step_bytes(plan);
   stage.column_bytes = plan.steps * plan.step_bytes;
   // Pixels whose distance divides 4 KB compete for the sets of the first-level cache.
-  constexpr std::int64_t kConflict = 1024;
+  constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);

@@ -33,9 +33,11 @@ struct PixelTile {
 struct MatrixPlan {
   Product product{};
   MatrixConfig config;
-  /// In `joined` plans the taps along the width are channels, and the filter is one wide.
+  /// In `joined` plans the taps along the width are channels, and the filter is one wide; so are
+  /// the taps of joined_rows rows, where a stride takes as many at a time and they fit one step.
   DirectShape shape;
-  ConvGeometry source;             ///< before joining: what is staged and packed
+  ConvGeometry source;  ///< before joining: what is staged and packed
+  std::int64_t joined_rows = 1;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
@@ -57,6 +59,8 @@ struct MatrixPlan {
   std::int64_t pitch = 0;  ///< positions from one row to the next
 
   int element() const { return traits_of(product).element; }
+  /// Channels that a filter row has, its taps joined.
+  std::int64_t row_channels() const { return shape.conv.group_inputs / joined_rows; }
   int vectors_of(std::int64_t channel_tile) const {
     return channel_tile + 1 == tiles_of_channels ? tail_vectors : kTilesAcross;
   }
