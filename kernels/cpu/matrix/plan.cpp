@@ -234,11 +234,12 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish.integers = traits_of(product).sums == DType::i32;
   plan.finish.bf16 = product == Product::bf16;
   plan.in_strips = strip_finisher_takes(plan.finish);
-  plan.overlaps = plan.in_strips && shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
-                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kStripPixels});
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   plan.runs_on = runs_on(plan);
+  plan.overlaps = plan.in_strips && plan.reads.size() > 1 &&
+                  shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
+                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kStripPixels});
   plan_fetches(plan);
   return plan;
 }
