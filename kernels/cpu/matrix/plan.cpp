@@ -69,7 +69,7 @@ void stage_window(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   plan.step_bytes = staged_step_bytes(plan);
   stage.column_bytes = plan.steps * plan.step_bytes;
-  // Pixels whose distance divides 4 KB compete for the sets of the first-level cache.
+  // Pixels whole multiples of that apart compete for the sets of the first-level cache.
   constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
   stage.rows = phase_length(conv, 1, plan.block_rows);
