@@ -132,9 +132,11 @@ TEST_P(MatrixConv, EveryConfiguration) {
       {{2, 2, 23, 70}, {40, 2, 7, 3}, {{5, 0}, {4, 1}, {3, 1}, {1, 1}, 1}},
       {{1, 4, 12, 19}, {70, 2, 2, 9}, {{0, 4}, {1, 4}, {2, 2}, {1, 1}, 2}},
       {{1, 3, 4, 21, 20}, {32, 3, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 2, 2}, {1, 1, 1}, 1}},
-      // Whole strips, of rows that hold one, and with a short tile of channels behind full ones.
-      {{1, 70, 9, 90}, {96, 70, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
-      {{3, 128, 20, 18}, {71, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      // Whole strips: to the end of a share, of rows that hold one, and with a short tile of
+      // channels behind full ones.
+      {{1, 128, 8, 16}, {64, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 40, 4, 70}, {32, 40, 1, 3}, {{0, 1}, {0, 1}, {1, 1}, {1, 1}, 1}},
+      {{2, 128, 9, 18}, {71, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
   };
   for (const ConvCase& shape : cases)
     for (const auto& [output, tail] :
