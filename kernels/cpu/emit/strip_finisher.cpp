@@ -3,8 +3,6 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/emit/tile_finisher.hpp"
-
 namespace fuseplan::cpu {
 namespace {
 
@@ -17,10 +15,10 @@ class StripCode {
  public:
   StripCode(const StripSpec& spec, const FinishSpec& finish)
       : spec_(spec),
-        finish_(finish),
         code_(Isa::avx512),
         pointers_(code_, finish, kPointers),
-        storage_(code_, {rdx, rax, rcx}, finish.bf16) {}
+        storage_(code_, {rdx, rax, rcx}, finish.bf16),
+        strip_(code_, spec, finish, kSums, pointers_, storage_) {}
 
   std::vector<std::byte> emit() {
     code_.enter();
@@ -29,7 +27,7 @@ class StripCode {
     pointers_.read(rcx);
     code_.mov(kSums, field(offsetof(StripCall, sums)));
     code_.mov(kPixels, field(offsetof(StripCall, pixels)));
-    if (is_partial()) {
+    if (spec_.last_lanes < code_.lanes()) {
       code_.mov(ecx, spec_.last_lanes);
       storage_.begin_partial(rcx);
     }
@@ -40,45 +38,48 @@ class StripCode {
   }
 
  private:
-  bool is_partial() const { return spec_.last_lanes < code_.lanes(); }
-
   void turns(int pixels) {
     Xbyak::Label next, done;
     code_.sub(kPixels, pixels);
     code_.jl(done);
     code_.align(32);
     code_.L(next);
-    finish(pixels);
-    code_.add(kSums, pixels * spec_.vectors * code_.bytes());
-    pointers_.move({0, 0, pixels});
+    strip_.finish(pixels);
+    strip_.move(pixels);
     code_.sub(kPixels, pixels);
     code_.jge(next);
     code_.L(done);
     code_.add(kPixels, pixels);
   }
 
-  void finish(int pixels) {
-    std::vector<TileSum> sums;
-    for (int v = 0; v < spec_.vectors; ++v)
-      for (int p = 0; p < pixels; ++p) {
-        const int reg = code_.vectors().take();
-        code_.vmovups(code_.vec(reg), ptr[kSums + (p * spec_.vectors + v) * code_.bytes()]);
-        sums.push_back({reg, {v * code_.lanes(), 0, p}, is_partial() && v + 1 == spec_.vectors});
-      }
-    TileFinisher(code_, finish_, pointers_, storage_).finish(sums);
-    for (const TileSum& sum : sums) code_.vectors().give(sum.reg);
-  }
-
   static inline const Xbyak::Reg64 kSums = rsi, kPixels = rdi;
   static inline const Xbyak::Reg64 kPointers[] = {r8, r9, r10, r11, rbx, r12, r13, r14, r15};
   const StripSpec& spec_;
-  const FinishSpec& finish_;
   VectorCode code_;
   ChainPointers pointers_;
   Storage storage_;
+  StripEmitter strip_;
 };
 
 }  // namespace
+
+void StripEmitter::finish(int pixels) {
+  std::vector<TileSum> sums;
+  for (int v = 0; v < spec_.vectors; ++v)
+    for (int p = 0; p < pixels; ++p) {
+      const int reg = code_.vectors().take();
+      code_.vmovups(code_.vec(reg), ptr[sums_ + (p * spec_.vectors + v) * code_.bytes()]);
+      const bool partial = v + 1 == spec_.vectors && spec_.last_lanes < code_.lanes();
+      sums.push_back({reg, {v * code_.lanes(), 0, p}, partial});
+    }
+  finisher_.finish(sums);
+  for (const TileSum& sum : sums) code_.vectors().give(sum.reg);
+}
+
+void StripEmitter::move(int pixels) {
+  code_.add(sums_, pixels * spec_.vectors * code_.bytes());
+  pointers_.move({0, 0, pixels});
+}
 
 bool strip_finisher_takes(const FinishSpec& finish) {
   constexpr int kLongChain = 12;

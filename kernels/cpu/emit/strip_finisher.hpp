@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/chain_frame.hpp"
-#include "kernels/cpu/emit/finish_spec.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 
@@ -27,6 +27,30 @@ struct StripCall {
 
 /// Whether the chain is short enough, and the tensors near enough.
 bool strip_finisher_takes(const FinishSpec& finish);
+
+/// Such code inside of a kernel: `pixels` pixels at a time, and on to the next ones. rax is
+/// scratch.
+class StripEmitter {
+ public:
+  /// `sums` points to the first pixel's, `pointers` to what the chain reads and stores there.
+  StripEmitter(VectorCode& code, const StripSpec& spec, const FinishSpec& finish,
+               const Xbyak::Reg64& sums, ChainPointers& pointers, Storage& storage)
+      : code_(code),
+        spec_(spec),
+        sums_(sums),
+        pointers_(pointers),
+        finisher_(code, finish, pointers, storage) {}
+
+  void finish(int pixels);
+  void move(int pixels);
+
+ private:
+  VectorCode& code_;
+  const StripSpec& spec_;
+  const Xbyak::Reg64& sums_;
+  ChainPointers& pointers_;
+  TileFinisher finisher_;
+};
 
 std::vector<std::byte> emit_strip_finisher(const StripSpec& spec, const FinishSpec& finish);
 

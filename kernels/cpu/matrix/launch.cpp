@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/matrix/pack_weights.hpp"
@@ -38,17 +39,19 @@ class Walk {
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.config.staged) stager_.emplace(plan_, scratch_);
     if (!plan_.in_strips)
-      chain_.expect_pixels(kTilesAcross * kTileRows, kTilesAcross * kTileLanes, Isa::avx512,
-                           scratch_);
+      chain_.expect_pixels(kStripPixels, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
     // Turning reads whole squares.
-    sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
-    call_.sums = sums_;
+    for (float*& sums : sums_)
+      sums = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
   Walk(const Walk&) = delete;
 
-  ~Walk() { launch_.end(); }
+  ~Walk() {
+    finish_strip();
+    launch_.end();
+  }
 
   void start(const MatrixWindow& window) {
     window_ = window;
@@ -88,14 +91,35 @@ class Walk {
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
     call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
     call_.next = next_ + first / kTilesAcross * plan_.fetched_bytes;
-    launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
+    sum(count, channel_tile);
     // One strip where the second tile continues the first.
     if (count == 2 && tiles[0].count == kTileRows && tiles[1].skip == 0 &&
         tiles[1].position == tiles[0].position + kTileRows) {
       tiles[0].count += tiles[1].count;
       count = 1;
     }
-    for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
+    for (int i = 0; i < count; ++i) finish(tiles[i], sums_[0] + i * kTileRows * width_);
+  }
+
+  // Finishes the strip that waits, meanwhile where the kernel does so.
+  void sum(int count, std::int64_t channel_tile) {
+    const bool meanwhile =
+        strip_waits_ && count == kTilesAcross && plan_.vectors_of(channel_tile) == kTilesAcross;
+    if (!meanwhile) finish_strip();
+    call_.sums = sums_[0];
+    call_.strip = sums_[1];
+    call_.chain = &chain_.call();
+    const TileKernel kernel =
+        meanwhile ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
+    kernel(&call_);
+    strip_waits_ = false;
+  }
+
+  void finish_strip() {
+    if (!strip_waits_) return;
+    const StripCall call{sums_[1], &chain_.call(), kStripPixels};
+    launch_.strips.front()(&call);
+    strip_waits_ = false;
   }
 
   // Applies the chain to the tile's own pixels, row of the output by row, and stores.
@@ -113,6 +137,11 @@ class Walk {
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
     const RowsCall& chain = chain_.at(
         {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+    if (plan_.overlaps && pixels == kStripPixels && channels_ == kTilesAcross * kTileLanes) {
+      std::swap(sums_[0], sums_[1]);
+      strip_waits_ = true;
+      return;
+    }
     if (strip_ == nullptr) return chain_.finish_pixels(sums, width_, pixels, channels_);
     const StripCall call{sums, &chain, pixels};
     strip_(&call);
@@ -124,7 +153,10 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   std::optional<MatrixStager> stager_;
-  float* sums_ = nullptr;  // those of bytes are i32, moved as floats
+  // Of the tiles under way, and of a strip that waits where the chain points. Those of bytes are
+  // i32, moved as floats.
+  float* sums_[2] = {};
+  bool strip_waits_ = false;
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
   MatrixWindow window_;

@@ -13,13 +13,13 @@ namespace fuseplan::cpu {
 namespace {
 
 /// In elements, what a tap's channels are from the tap: those of the tensor, and, in joined plans,
-/// those of the taps beside it.
+/// those of the taps beside and below it.
 std::vector<std::int64_t> channel_offsets(const MatrixPlan& plan) {
   const auto& stride = plan.source.weight_stride;
-  const std::int64_t own = plan.source.group_inputs;
+  const std::int64_t own = plan.source.group_inputs, row = plan.row_channels();
   std::vector<std::int64_t> offsets;
   for (std::int64_t c = 0; c < plan.shape.conv.group_inputs; ++c)
-    offsets.push_back(c % own * stride[1] + c / own * stride[4]);
+    offsets.push_back(c % own * stride[1] + c % row / own * stride[4] + c / row * stride[3]);
   return offsets;
 }
 
@@ -49,11 +49,16 @@ class Packer {
       for (std::int64_t d = 0; d < conv.filter[0]; ++d)
         for (std::int64_t h = 0; h < conv.filter[1]; ++h)
           for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
-            const Element* tap = from + d * conv.weight_stride[2] + h * conv.weight_stride[3] +
+            const std::int64_t row = h * plan_.joined_rows;
+            const Element* tap = from + d * conv.weight_stride[2] + row * conv.weight_stride[3] +
                                  w * conv.weight_stride[4];
-            for (std::int64_t lane = 0; lane < lanes; ++lane)
-              pack_lane(tap, step * plan_.depth + lane * kLane, outputs,
-                        to + lane * kTileLanes * kLane);
+            const std::int64_t channels =
+                std::min(conv.group_inputs, (plan_.source.filter[1] - row) * plan_.row_channels());
+            for (std::int64_t lane = 0; lane < lanes; ++lane) {
+              const std::int64_t channel = step * plan_.depth + lane * kLane;
+              pack_lane(tap, channel, std::clamp<std::int64_t>(channels - channel, 0, kLane),
+                        outputs, to + lane * kTileLanes * kLane);
+            }
             to += plan_.vectors_of(tile) * step_size;
           }
   }
@@ -61,10 +66,8 @@ class Packer {
  private:
   static constexpr std::int64_t kLane = 4 / sizeof(Element);
 
-  void pack_lane(const Element* tap, std::int64_t channel, std::int64_t outputs,
+  void pack_lane(const Element* tap, std::int64_t channel, std::int64_t count, std::int64_t outputs,
                  Element* to) const {
-    const auto all = static_cast<std::int64_t>(channels_.size());
-    const std::int64_t count = std::clamp<std::int64_t>(all - channel, 0, kLane);
     if (count < kLane || outputs < kTileLanes) std::fill_n(to, kLane * kTileLanes, Element{0});
     for (std::int64_t i = 0; i < count; ++i) {
       const Element* from = tap + channels_[static_cast<std::size_t>(channel + i)];
@@ -105,8 +108,9 @@ void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
-  return fmt::format("matrix:{}x{}:steps{}x{}:joined{:d}:groups{}", kTilesAcross, kTileLanes,
-                     plan.steps, plan.depth, plan.config.joined, plan.shape.conv.groups);
+  return fmt::format("matrix:{}x{}:steps{}x{}:joined{}:groups{}", kTilesAcross, kTileLanes,
+                     plan.steps, plan.depth, plan.config.joined ? plan.joined_rows : 0,
+                     plan.shape.conv.groups);
 }
 
 }  // namespace fuseplan::cpu

@@ -23,10 +23,23 @@ int equal_depth(std::int64_t channels, Product product) {
   return static_cast<int>(round_up(ceil_div(channels, steps), traits_of(product).lane()));
 }
 
+/// Where rows do not come out even, the last taps read a row that is not theirs: times zero, so
+/// this is for numbers that have no NaN.
+bool joins_rows(const ConvGeometry& conv, std::int64_t row_channels, Product product) {
+  const std::int64_t rows = conv.stride[1];
+  return traits_of(product).sums == DType::i32 && rows > 1 && conv.dilation[1] == 1 &&
+         conv.filter[1] > 1 && steps_of(rows * row_channels, product) == 1;
+}
+
 void join_taps(MatrixPlan& plan) {
   ConvGeometry& conv = plan.shape.conv;
   conv.group_inputs *= conv.filter[2];
   conv.filter[2] = 1;
+  if (!joins_rows(conv, conv.group_inputs, plan.product)) return;
+  plan.joined_rows = conv.stride[1];
+  conv.group_inputs *= plan.joined_rows;
+  conv.filter[1] = ceil_div(conv.filter[1], plan.joined_rows);
+  conv.stride[1] = 1;
 }
 
 // Rows of a tile do not cross lines where their steps begin at powers of two.
@@ -44,7 +57,7 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
 void cut_blocks(MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const std::int64_t width = output.len[4], block = plan.config.block;
-  plan.block_columns = width <= block ? width : round_up(block, kTilesAcross * kTileRows);
+  plan.block_columns = width <= block ? width : round_up(block, kStripPixels);
   plan.block_columns = std::min(plan.block_columns, width);
   // In place, rows need not follow one another evenly.
   plan.block_rows =
@@ -56,8 +69,8 @@ void stage_window(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   plan.step_bytes = staged_step_bytes(plan);
   stage.column_bytes = plan.steps * plan.step_bytes;
-  // Pixels whose distance divides 4 KB compete for the sets of the first-level cache.
-  constexpr std::int64_t kConflict = 1024;
+  // Pixels whole multiples of that apart compete for the sets of the first-level cache.
+  constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);
@@ -65,8 +78,7 @@ void stage_window(MatrixPlan& plan) {
   stage.phase_bytes = stage.rows * stage.row_bytes;
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   // The last tiles read rows that nobody wants.
-  stage.bytes = conv.filter[0] * stage.plane_bytes + kTilesAcross * kTileRows * stage.column_bytes +
-                kTileBytes;
+  stage.bytes = conv.filter[0] * stage.plane_bytes + kStripPixels * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   plan.pitch = stage.columns;
   // A step's taps overlap in what they read: they follow one another.
@@ -104,7 +116,7 @@ bool runs_on(const MatrixPlan& plan) {
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kKept = 1280 << 10;
-  constexpr std::int64_t kStepLines = kTilesAcross * kTileRows;
+  constexpr std::int64_t kStepLines = kStripPixels;
   const std::int64_t calls =
       ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
@@ -134,6 +146,10 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
       list.push_back(spec);
     }
   if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
+  if (overlaps) {
+    list.push_back(list[kTilesAcross - 1]);
+    list.back().finishes = true;
+  }
   return list;
 }
 
@@ -221,6 +237,9 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   plan.runs_on = runs_on(plan);
+  plan.overlaps = plan.in_strips && plan.reads.size() > 1 &&
+                  shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
+                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kStripPixels});
   plan_fetches(plan);
   return plan;
 }

@@ -33,13 +33,16 @@ struct PixelTile {
 struct MatrixPlan {
   Product product{};
   MatrixConfig config;
-  /// In `joined` plans the taps along the width are channels, and the filter is one wide.
+  /// In `joined` plans the taps along the width are channels, and the filter is one wide; so are
+  /// the taps of joined_rows rows, where a stride takes as many at a time and they fit one step.
   DirectShape shape;
-  ConvGeometry source;             ///< before joining: what is staged and packed
+  ConvGeometry source;  ///< before joining: what is staged and packed
+  std::int64_t joined_rows = 1;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
+  bool overlaps = false;   ///< whole strips are finished while the next ones are summed
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
@@ -56,10 +59,13 @@ struct MatrixPlan {
   std::int64_t pitch = 0;  ///< positions from one row to the next
 
   int element() const { return traits_of(product).element; }
+  /// Channels that a filter row has, its taps joined.
+  std::int64_t row_channels() const { return shape.conv.group_inputs / joined_rows; }
   int vectors_of(std::int64_t channel_tile) const {
     return channel_tile + 1 == tiles_of_channels ? tail_vectors : kTilesAcross;
   }
-  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last.
+  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last; in
+  /// plans with overlap one more, which finishes.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
   /// Strip finishers: for full tiles of channels, then, if it differs, for the last.

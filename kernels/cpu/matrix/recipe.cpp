@@ -31,8 +31,9 @@ class MatrixRecipe final : public Recipe {
     functions.push_back({"matrix_begin", emit_matrix_begin(plan_.depth * plan_.element())});
     functions.push_back({"matrix_end", emit_matrix_end()});
     for (const MatrixTileSpec& spec : plan_.specs())
-      functions.push_back(
-          {fmt::format("matrix_tile_{}x{}", spec.tiles, spec.vectors), emit_matrix_tile(spec)});
+      functions.push_back({fmt::format("matrix_tile_{}x{}{}", spec.tiles, spec.vectors,
+                                       spec.finishes ? "_finishing" : ""),
+                           emit_matrix_tile(spec, plan_.finish)});
     if (!plan_.in_strips) functions.push_back({"matrix_rows", emit_rows(rows())});
     for (const StripSpec& spec : plan_.strips())
       if (plan_.in_strips)

@@ -56,12 +56,13 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
                       h / row_phases * plan_.stage.row_bytes;
       const std::byte* from =
           image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.element();
-      if (!has_plane || h < rows.begin || h >= rows.end) {
-        clear_row(to);
-      } else if (plan_.config.joined) {
-        join_row(from, window, to);
-      } else {
+      const bool exists = has_plane && rows.begin <= h && h < rows.end;
+      if (plan_.config.joined) {
+        join_row(exists ? from : nullptr, window, h, to);
+      } else if (exists) {
         copy_row(from, window, to);
+      } else {
+        clear_row(to);
       }
     }
   }
@@ -90,20 +91,31 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
   }
 }
 
-void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {
+void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row,
+                            std::byte* to) {
   const ConvGeometry& conv = plan_.source;
-  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  if (from == nullptr) columns.begin = columns.end = columns.length;
   const std::int64_t pixel = conv.group_inputs * plan_.element();
   clear(row_, columns.begin * pixel);
   clear(row_ + columns.end * pixel, (columns.length - columns.end) * pixel);
-  const BytePixels block{columns.end - columns.begin, conv.group_inputs,
-                         columns.step * conv.input.stride[4], conv.input.stride[1]};
+  BytePixels block{columns.end - columns.begin, conv.group_inputs,
+                   columns.step * conv.input.stride[4], conv.input.stride[1]};
+  PixelRows rows{row_ + columns.begin * pixel, pixel, pixel};
+  // Pixels next to one another are one.
+  if (block.channel_stride == 1 && block.pixel_stride == block.channels) {
+    block.channels *= block.pixels;
+    rows.width *= block.pixels;
+    block.pixels = std::min<std::int64_t>(block.pixels, 1);
+  }
   if (block.pixels > 0)
     copy_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.element(), block,
-          {row_ + columns.begin * pixel, pixel, pixel});
+          rows);
   const BytePixels taps{window.columns, conv.filter[2] * conv.group_inputs,
                         conv.stride[2] * conv.group_inputs, 1};
-  copy_(row_, taps, {to, plan_.stage.column_bytes, plan_.steps * plan_.step_bytes});
+  const std::int64_t before = row % plan_.joined_rows * plan_.row_channels() * plan_.element();
+  copy_(row_, taps,
+        {to + before, plan_.stage.column_bytes, plan_.steps * plan_.step_bytes - before});
 }
 
 }  // namespace fuseplan::cpu

@@ -17,7 +17,8 @@ class MatrixStager {
 
  private:
   void copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
-  void join_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
+  /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
+  void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(std::byte* to);
 
   const MatrixPlan& plan_;

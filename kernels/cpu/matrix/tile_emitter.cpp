@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/matrix/tile_emitter.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <optional>
 
-#include "kernels/cpu/emit/vector_code.hpp"
+#include "kernels/cpu/emit/strip_finisher.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -18,31 +21,71 @@ Xbyak::Tmm weights_tile(int vector) { return Xbyak::Tmm(6 + vector); }
 
 class MatrixTileCode {
  public:
-  explicit MatrixTileCode(const MatrixTileSpec& spec) : spec_(spec), code_(Isa::avx512) {}
+  MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
+      : spec_(spec), code_(Isa::avx512) {
+    if (spec.finishes) strip_.emplace(code_, finish);
+  }
 
   std::vector<std::byte> emit() {
     code_.enter();
     read_call();
-    code_.vpxor(xmm0, xmm0, xmm0);
     each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
+    std::int64_t steps = spec_.steps;
+    if (strip_) steps -= finish_meanwhile();
+    code_.vpxor(xmm0, xmm0, xmm0);
     constexpr std::int64_t kUnrolled = 4;
-    const std::int64_t turns = spec_.steps > kUnrolled ? spec_.steps / kUnrolled : 0;
-    if (turns > 0) {
-      Xbyak::Label next;
-      code_.mov(ecx, static_cast<std::uint32_t>(turns));
-      code_.align(32);
-      code_.L(next);
-      sum_steps(kUnrolled);
-      code_.dec(ecx);
-      code_.jnz(next);
-    }
-    sum_steps(static_cast<int>(spec_.steps - turns * kUnrolled));
+    const std::int64_t turns = steps > kUnrolled ? steps / kUnrolled : 0;
+    if (turns > 0) repeat(turns, [&] { sum_awake(kUnrolled); });
+    sum_awake(static_cast<int>(steps - turns * kUnrolled));
     store();
     code_.leave();
     return code_.finish();
   }
 
  private:
+  /// The code that finishes a strip, with pointers in what the products leave over.
+  struct Strip {
+    Strip(VectorCode& code, const FinishSpec& finish)
+        : own_sums(code.reserve_words(1)),
+          pointers(code, finish, kPointers),
+          storage(code, {rax, rax, rax}, finish.bf16),
+          emitter(code, spec, finish, kSums, pointers, storage) {}
+    int own_sums;  ///< word of the stack
+    StripSpec spec{kTilesAcross, kTileLanes};
+    ChainPointers pointers;
+    Storage storage;
+    StripEmitter emitter;
+  };
+
+  template <typename F>
+  void repeat(std::int64_t turns, const F& f) {
+    Xbyak::Label next;
+    code_.mov(ecx, static_cast<std::uint32_t>(turns));
+    code_.align(32);
+    code_.L(next);
+    f();
+    code_.dec(ecx);
+    code_.jnz(next);
+  }
+
+  /// Returns the steps that were summed in the meantime.
+  std::int64_t finish_meanwhile() {
+    constexpr std::int64_t kMostSteps = 8;
+    constexpr int kMostPixels = 8;
+    const auto steps = static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));
+    const int pixels = kStripPixels / static_cast<int>(steps);
+    repeat(steps, [&] {
+      sum_steps(1);
+      for (int done = 0; done < pixels; done += kMostPixels) {
+        strip_->emitter.finish(std::min(pixels, kMostPixels));
+        strip_->emitter.move(std::min(pixels, kMostPixels));
+      }
+    });
+    code_.mov(kSums, code_.stack_word(strip_->own_sums));
+    return steps;
+  }
+
   void read_call() {
     const auto field = [](std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; };
     code_.mov(kBase, field(offsetof(MatrixTileCall, input)));
@@ -50,7 +93,14 @@ class MatrixTileCode {
     code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
     code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
     code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
-    code_.mov(kSums, field(offsetof(MatrixTileCall, sums)));
+    if (strip_) {
+      code_.mov(rax, field(offsetof(MatrixTileCall, sums)));
+      code_.mov(code_.stack_word(strip_->own_sums), rax);
+      code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
+      strip_->pointers.read(rcx);
+    }
+    code_.mov(kSums,
+              field(strip_ ? offsetof(MatrixTileCall, strip) : offsetof(MatrixTileCall, sums)));
     code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
     code_.mov(kRowBytes.cvt32(), kTileBytes);
   }
@@ -70,10 +120,14 @@ class MatrixTileCode {
       for (int i = 0; i < spec_.next_lines; ++i)
         code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
     }
-    stay_awake();
     code_.add(kSteps, 8 * steps);
     code_.add(kWeights, steps * step_bytes());
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
+  }
+
+  void sum_awake(int steps) {
+    sum_steps(steps);
+    stay_awake();
   }
 
   /// Without work for half a microsecond, the unit for 512-bit products falls asleep, and then
@@ -117,9 +171,10 @@ class MatrixTileCode {
 
   static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
                                    kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13;
-  static inline const Xbyak::Reg64 kInput[] = {rbx, r12};
+  static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
   const MatrixTileSpec& spec_;
   VectorCode code_;
+  std::optional<Strip> strip_;
 };
 
 // The operand of ldtilecfg: palette, then bytes of a row and rows of each tile.
@@ -140,8 +195,8 @@ std::array<std::uint8_t, 64> tile_shapes(int depth_bytes) {
 
 }  // namespace
 
-std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec) {
-  return MatrixTileCode(spec).emit();
+std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish) {
+  return MatrixTileCode(spec, finish).emit();
 }
 
 std::vector<std::byte> emit_matrix_begin(int depth_bytes) {

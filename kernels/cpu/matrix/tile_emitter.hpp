@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels/cpu/emit/finish_spec.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
 
 namespace fuseplan::cpu {
 
-std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec);
+std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish);
 
 /// `void()`: gives the tiles the shapes that kernels of this depth expect. A thread calls it before
 /// the first of them.

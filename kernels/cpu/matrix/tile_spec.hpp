@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/dtype.hpp"
+#include "kernels/cpu/chain_frame.hpp"
 
 namespace fuseplan::cpu {
 
@@ -28,8 +29,10 @@ constexpr int kTileRows = 16;    ///< pixels of a tile of input or sums
 constexpr int kTileLanes = 16;   ///< output channels of a tile of weights or sums
 constexpr int kTileBytes = 64;   ///< of a tile's row
 constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
+constexpr int kStripPixels = kTilesAcross * kTileRows;
 
-/// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels.
+/// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels, and, if it `finishes`,
+/// applies the chain to a whole strip of sums while its own products are under way.
 struct MatrixTileSpec {
   Product product{};
   int tiles = 0, vectors = 0;
@@ -37,6 +40,7 @@ struct MatrixTileSpec {
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
   int next_lines = 0;            ///< cache lines of the next weights that a step fetches
+  bool finishes = false;
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
@@ -48,6 +52,8 @@ struct MatrixTileCall {
   const void* next = nullptr;           ///< weights that will be wanted next
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
   void* sums = nullptr;
+  const void* strip = nullptr;      ///< sums of kStripPixels x kTilesAcross tiles to be finished
+  const RowsCall* chain = nullptr;  ///< at the strip's first pixel and channel
 };
 
 }  // namespace fuseplan::cpu
