@@ -8,6 +8,7 @@
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/stage.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
@@ -170,6 +171,7 @@ class Conv1x1Program final : public Program {
       Walk walk(launch);
       const Range range = split(launch.units(), parts, part);
       for (long unit = range.first; unit < range.last; ++unit) walk.run(unit);
+      fence_streams();
     });
   }
 

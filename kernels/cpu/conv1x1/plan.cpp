@@ -126,4 +126,11 @@ Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   return plan;
 }
 
+void stream_output(Conv1x1Plan& plan) {
+  for (ProductSpec& spec : plan.specs) {
+    spec.prefetch_output = false;
+    spec.finish.streaming = true;
+  }
+}
+
 }  // namespace fuseplan::cpu

@@ -53,4 +53,7 @@ struct Conv1x1Plan {
 Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
                          const Conv1x1Config& config);
 
+/// Has kernels that finish sums store them past the caches.
+void stream_output(Conv1x1Plan& plan);
+
 }  // namespace fuseplan::cpu

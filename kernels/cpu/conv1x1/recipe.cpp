@@ -11,6 +11,7 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -72,8 +73,13 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
                                              const Conv1x1Config& config) {
   require(product_fits(config.rows, config.vectors), Status::BadParm,
           "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
-  return std::make_shared<Conv1x1Recipe>(conv1x1_plan(conv1x1_shape(problem, chain), chain, config),
-                                         chain);
+  const Conv1x1Plan plan = conv1x1_plan(conv1x1_shape(problem, chain), chain, config);
+  const auto make = [&](bool streaming) {
+    Conv1x1Plan made = plan;
+    if (streaming) stream_output(made);
+    return std::make_shared<Conv1x1Recipe>(std::move(made), chain);
+  };
+  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, make) : make(false);
 }
 
 }  // namespace fuseplan::cpu

@@ -32,7 +32,10 @@ struct FinishSpec {
   bool bf16 = false;      ///< Extensions::bf16
   FinishTensor output;
   std::vector<FinishTensor> elements;  ///< by SplitChain::elements index
-  std::int64_t channel_root = 0;       ///< bytes from one root's channel values to the next root's
+  /// Whole vectors are stored past the caches, and lie at multiples of their size. Who calls
+  /// such kernels fences afterwards.
+  bool streaming = false;
+  std::int64_t channel_root = 0;  ///< bytes from one root's channel values to the next root's
 
   /// Whether instructions can reach up to `last` from a tile's first sum.
   bool reaches(const TilePlace& last) const;

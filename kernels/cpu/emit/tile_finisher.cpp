@@ -132,7 +132,7 @@ void TileFinisher::finish_one(std::size_t index) {
   emit_expr(code_, spec_.body, uses_, *this, [&](std::size_t, const Vec& value) {
     const Xbyak::Address to = pointers_.output(place_);
     partial_ ? storage_.store_partial(to, value, spec_.output.dtype)
-             : storage_.store(to, value, spec_.output.dtype);
+             : storage_.store(to, value, spec_.output.dtype, spec_.streaming);
   });
   if (!waits) code_.vectors().give(sum.reg);
 }

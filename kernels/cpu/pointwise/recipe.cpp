@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/pointwise/pointwise_program.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int64_t kStreamingBytesNear = 3 << 20;
 
 std::int64_t streaming_bytes(const CoreRates& rates) {
-  return rates.third_level >= 2 * rates.behind ? kStreamingBytes : kStreamingBytesNear;
+  return third_level_is_near(rates) ? kStreamingBytes : kStreamingBytesNear;
 }
 
 /// Streaming stores want whole cache lines: rows that touch, or so long that their ends are rare.

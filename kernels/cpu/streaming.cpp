@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/streaming.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+/// Output from which on streaming pays where the third-level cache is hardly nearer than memory:
+/// one that a second-level cache of 2 MB cannot hold (res2_1x1b of resnet50.csv, 3.2 MB: 700 to
+/// 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms). Elsewhere it is the next operation's input, and
+/// must be too large for the third level.
+constexpr std::int64_t kLargeOutput = 3 << 20;
+
+std::int64_t bytes_of(const ChainTensors& tensors) {
+  return tensors.output.len[0] * tensors.output.len[1] * tensors.output.pixels() *
+         static_cast<std::int64_t>(size_of(tensors.dtype));
+}
+
+/// Rows of lanes start and end with lines, if the tensor does.
+bool is_made_of_lines(const ChainTensors& tensors) {
+  // Narrower vectors are parts of lines, whose other parts follow too late: bf16 was 10 % slower.
+  if (size_of(tensors.dtype) != 4) return false;
+  const auto whole = [&](std::int64_t elements) {
+    return elements * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
+  };
+  const View& output = tensors.output;
+  if (!contiguous_along(output, static_cast<int>(tensors.lane_axis))) return false;
+  if (!whole(output.len[tensors.lane_axis])) return false;
+  for (std::size_t axis = 0; axis < output.len.size(); ++axis)
+    if (axis != tensors.lane_axis && output.len[axis] > 1 && !whole(output.stride[axis]))
+      return false;
+  return true;
+}
+
+class EitherProgram final : public Program {
+ public:
+  EitherProgram(std::unique_ptr<Program> plain, std::unique_ptr<Program> streaming)
+      : plain_(std::move(plain)), streaming_(std::move(streaming)) {}
+
+  void run(const Arguments& arguments) const override {
+    (streams(arguments) ? streaming_ : plain_)->run(arguments);
+  }
+  std::size_t prepared_bytes() const override { return plain_->prepared_bytes(); }
+  std::string weight_format() const override { return plain_->weight_format(); }
+  bool takes_raw_weights() const override { return plain_->takes_raw_weights(); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    plain_->prepare(raw, prepared, parallel);
+  }
+
+ private:
+  /// What the chain has just read of an output that is also an operand is in the caches already.
+  static bool streams(const Arguments& arguments) {
+    return reinterpret_cast<std::uintptr_t>(arguments.output) % kLine == 0 &&
+           std::ranges::find(arguments.elements, arguments.output) == arguments.elements.end();
+  }
+
+  std::unique_ptr<Program> plain_, streaming_;
+};
+
+class EitherRecipe final : public Recipe {
+ public:
+  EitherRecipe(std::shared_ptr<const Recipe> plain, std::shared_ptr<const Recipe> streaming,
+               std::int64_t bytes)
+      : plain_(std::move(plain)), streaming_(std::move(streaming)), bytes_(bytes) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions = plain_->emit();
+    for (Function& function : streaming_->emit()) {
+      function.name += "_streaming";
+      functions.push_back(std::move(function));
+    }
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    const std::size_t half = entries.size() / 2;
+    std::unique_ptr<Program> plain = plain_->bind(entries.first(half));
+    const CoreRates& rates = core_rates(host_family());
+    if (third_level_is_near(rates) && static_cast<double>(bytes_) < rates.third_level_bytes)
+      return plain;
+    return std::make_unique<EitherProgram>(std::move(plain), streaming_->bind(entries.last(half)));
+  }
+
+ private:
+  std::shared_ptr<const Recipe> plain_, streaming_;
+  std::int64_t bytes_;  ///< of the output
+};
+
+}  // namespace
+
+void fence_streams() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
+bool third_level_is_near(const CoreRates& rates) { return rates.third_level >= 2 * rates.behind; }
+
+std::shared_ptr<const Recipe> with_streaming(
+    const ChainTensors& tensors, const SplitChain& chain,
+    const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
+  const std::int64_t bytes = bytes_of(tensors);
+  if (bytes < kLargeOutput || chain.reads_previous() || !is_made_of_lines(tensors))
+    return make(false);
+  return std::make_shared<EitherRecipe>(make(false), make(true), bytes);
+}
+
+}  // namespace fuseplan::cpu

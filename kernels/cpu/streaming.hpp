@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "kernels/cpu/chain_tensors.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/program.hpp"
+
+namespace fuseplan::cpu {
+
+// Stores past the caches fetch no line only to overwrite it, and leave the caches to the input.
+// Code is the same for all cores of an instruction set; which of it runs is not.
+
+/// Whether a third-level cache is so much nearer than memory that output is worth keeping there.
+bool third_level_is_near(const CoreRates& rates);
+
+/// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
+/// be as many either way and whose weights must be prepared alike; or only make(false), where the
+/// output is small or not made of whole cache lines. A launch streams if this host gains by it.
+std::shared_ptr<const Recipe> with_streaming(
+    const ChainTensors& tensors, const SplitChain& chain,
+    const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);
+
+/// Before a thread says that it has done its part: orders its stores past the caches before those
+/// that say so.
+void fence_streams();
+
+}  // namespace fuseplan::cpu
