@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/streaming.hpp"
 
-#include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace fuseplan::cpu {
 namespace {
@@ -52,10 +52,8 @@ class EitherProgram final : public Program {
   }
 
  private:
-  /// What the chain has just read of an output that is also an operand is in the caches already.
   static bool streams(const Arguments& arguments) {
-    return reinterpret_cast<std::uintptr_t>(arguments.output) % kLine == 0 &&
-           std::ranges::find(arguments.elements, arguments.output) == arguments.elements.end();
+    return reinterpret_cast<std::uintptr_t>(arguments.output) % kLine == 0;
   }
 
   std::unique_ptr<Program> plain_, streaming_;

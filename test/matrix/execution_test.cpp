@@ -163,6 +163,24 @@ void share_parameters(Case& from, Case& to) {
 }
 
 // The same bytes mean other weights to another plan, and one args object may serve both.
+// Large outputs, whose kernels may store past the caches; the larger ones on any host. Off a cache
+// line they must not. The last thread's stores are seen by who waits for them all.
+TEST(Execution, StoresLargeOutputsWholly) {
+  const std::vector<std::string> large = {
+      "f32:1x16x226x226:nhwc;conv(f32:16x16x1x1);bias(f32:1x16x1x1);activation(relu)",
+      "f32:1x8x560x576:nhwc;conv(f32:16x8x1x1);norm(spatial,f32:1x16x1x1)",
+      "f32:2x8x130x104:nhwc;conv(f32:48x8x1x1);add(f32:2x48x130x104:nhwc);activation(relu)",
+      "f32:1x8x224x232:nchw;conv(f32:20x8x1x1);activation(leakyrelu)",
+      "f32:2x6x400x416:nchw;conv(f32:17x6x1x1);norm(spatial,f32:1x17x1x1);activation(relu)",
+      "f32:1x16x452x452:nhwc;conv(f32:32x16x1x1,stride=2x2);activation(relu)",
+  };
+  std::uint64_t stream = 300;
+  for (const std::string& text : large)
+    for (int misalign : {0, 3})
+      expect_right(driver::parse_problem(text), "avx512",
+                   {.stream = ++stream, .misalign = misalign});
+}
+
 TEST(Execution, KeepsWeightsOfDifferentTensorsApart) {
   for (const std::string& level : kLevels)
     for (const auto& texts : kOfOnePointer) {
