@@ -22,8 +22,6 @@ std::int64_t bytes_of(const ChainTensors& tensors) {
 
 /// Rows of lanes start and end with lines, if the tensor does.
 bool is_made_of_lines(const ChainTensors& tensors) {
-  // Narrower vectors are parts of lines, whose other parts follow too late: bf16 was 10 % slower.
-  if (size_of(tensors.dtype) != 4) return false;
   const auto whole = [&](std::int64_t elements) {
     return elements * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
   };
@@ -99,10 +97,12 @@ void fence_streams() {
 bool third_level_is_near(const CoreRates& rates) { return rates.third_level >= 2 * rates.behind; }
 
 std::shared_ptr<const Recipe> with_streaming(
-    const ChainTensors& tensors, const SplitChain& chain,
+    const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
   const std::int64_t bytes = bytes_of(tensors);
-  if (bytes < kLargeOutput || chain.reads_previous() || !is_made_of_lines(tensors))
+  // Parts of lines whose other parts follow later are no gain: bf16 was 10 % slower by halves.
+  const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) >= kLine;
+  if (bytes < kLargeOutput || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
     return make(false);
   return std::make_shared<EitherRecipe>(make(false), make(true), bytes);
 }

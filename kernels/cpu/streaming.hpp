@@ -19,9 +19,10 @@ bool third_level_is_near(const CoreRates& rates);
 
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
-/// output is small or not made of whole cache lines. A launch streams if this host gains by it.
+/// output is small or not made of whole cache lines, or the `lanes` that an instruction stores are
+/// none. A launch streams if this host gains by it.
 std::shared_ptr<const Recipe> with_streaming(
-    const ChainTensors& tensors, const SplitChain& chain,
+    const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);
 
 /// Before a thread says that it has done its part: orders its stores past the caches before those

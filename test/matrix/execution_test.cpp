@@ -173,6 +173,11 @@ TEST(Execution, StoresLargeOutputsWholly) {
       "f32:1x8x224x232:nchw;conv(f32:20x8x1x1);activation(leakyrelu)",
       "f32:2x6x400x416:nchw;conv(f32:17x6x1x1);norm(spatial,f32:1x17x1x1);activation(relu)",
       "f32:1x16x452x452:nhwc;conv(f32:32x16x1x1,stride=2x2);activation(relu)",
+      "bf16:1x32x228x232:nhwc;conv(bf16:32x32x1x1);bias(f32:1x32x1x1);activation(relu)",
+      "bf16:2x8x400x416:nhwc;conv(bf16:32x8x1x1);norm(spatial,f32:1x32x1x1)",
+      "bf16:1x8x232x236:nhwc;conv(bf16:64x4x3x3,pad=1x1,groups=2);activation(relu)",
+      "bf16:1x16x232x236:nhwc;conv(bf16:32x4x1x1,groups=4);activation(relu)",
+      "u8:1x12x120x128:nhwc;conv(i8:64x12x1x1);scale_shift(f32:1x64x1x1);activation(relu)",
   };
   std::uint64_t stream = 300;
   for (const std::string& text : large)

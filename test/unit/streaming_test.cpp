@@ -66,7 +66,7 @@ struct Outcome {
 Outcome run_at(const View& view, DType dtype, std::size_t lanes, std::uintptr_t address,
                const SplitChain& chain = {}) {
   Outcome run;
-  const auto recipe = with_streaming({view, dtype, {}, lanes, lanes == 1 ? 4u : 1u}, chain,
+  const auto recipe = with_streaming({view, dtype, {}, lanes, lanes == 1 ? 4u : 1u}, chain, 16,
                                      [&](bool s) { return std::make_shared<Stub>(s, run.said); });
   const std::vector<Function> functions = recipe->emit();
   run.functions = functions.size();

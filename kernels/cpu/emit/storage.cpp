@@ -131,6 +131,18 @@ void Storage::store(const Xbyak::Address& to, const Vec& v, DType dtype, bool st
   return streaming ? code_.vmovntps(to, half) : code_.vmovups(to, half);
 }
 
+void Storage::narrow(const Vec& low, const Vec& v, DType dtype) {
+  const Vec half = packed(v, dtype);
+  if (half.getIdx() != low.getIdx()) code_.vmovups(Xbyak::Ymm(low.getIdx()), half);
+}
+
+void Storage::store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
+                           bool streaming) {
+  const Xbyak::Zmm whole(low.getIdx());
+  code_.vinsertf64x4(whole, whole, Xbyak::Ymm(packed(v, dtype).getIdx()), 1);
+  streaming ? code_.vmovntps(to, whole) : code_.vmovups(to, whole);
+}
+
 void Storage::begin_partial(const Xbyak::Reg64& count) {
   count_ = count;
   if (code_.is_avx512()) {

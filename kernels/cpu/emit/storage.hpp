@@ -22,6 +22,11 @@ class Storage {
 
   void load(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
+  /// `low` = v as 16-bit elements, in the lower half of the register; on AVX-512.
+  void narrow(const Vec& low, const Vec& v, DType dtype);
+  /// Stores those and, behind them, v's by one instruction.
+  void store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
+                    bool streaming);
   /// Memory at `at` as wide as one element.
   Xbyak::Address element(const Xbyak::RegExp& at, DType dtype);
   /// d = the one element at `from`, as element() gives it, in every lane.

@@ -65,12 +65,14 @@ class StripCode {
 
 void StripEmitter::finish(int pixels) {
   std::vector<TileSum> sums;
+  const bool joins = size_of(finish_.output.dtype) == 2;
   for (int v = 0; v < spec_.vectors; ++v)
     for (int p = 0; p < pixels; ++p) {
       const int reg = code_.vectors().take();
       code_.vmovups(code_.vec(reg), ptr[sums_ + (p * spec_.vectors + v) * code_.bytes()]);
       const bool partial = v + 1 == spec_.vectors && spec_.last_lanes < code_.lanes();
-      sums.push_back({reg, {v * code_.lanes(), 0, p}, partial});
+      sums.push_back(
+          {reg, {v * code_.lanes(), 0, p}, partial, v > 0 && joins && !partial ? p : -1});
     }
   finisher_.finish(sums);
   for (const TileSum& sum : sums) code_.vectors().give(sum.reg);

@@ -38,6 +38,7 @@ class StripEmitter {
       : code_(code),
         spec_(spec),
         sums_(sums),
+        finish_(finish),
         pointers_(pointers),
         finisher_(code, finish, pointers, storage) {}
 
@@ -48,6 +49,7 @@ class StripEmitter {
   VectorCode& code_;
   const StripSpec& spec_;
   const Xbyak::Reg64& sums_;
+  const FinishSpec& finish_;
   ChainPointers& pointers_;
   TileFinisher finisher_;
 };

@@ -38,6 +38,7 @@ TileFinisher::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size
   const std::size_t before = code.vectors().free() - 1;
   if (partial) storage.begin_partial(code.rcx);
   trial.sums_.push_back({code.vectors().take(), {}, false});
+  trial.halves_ = {false};
   const std::vector<Node> leaves = keepable(spec.body);
   for (std::size_t i = 0; i < kept; ++i) trial.kept_.push_back({leaves[i], code.vectors().take()});
   trial.finish_one(0);
@@ -91,6 +92,7 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
   const RegisterPool before = code_.vectors();
   sums_.assign(sums.begin(), sums.end());
   plan(std::ranges::any_of(sums, &TileSum::partial));
+  find_halves();
   load_kept(Leaf::scalar);
   load_kept(Leaf::constant);
   for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -106,6 +108,15 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
   code_.vectors() = before;
 }
 
+/// Those whose other half comes. On the stack is no place to wait for it.
+void TileFinisher::find_halves() {
+  halves_.assign(sums_.size(), false);
+  for (const TileSum& sum : sums_) {
+    const auto before = static_cast<std::size_t>(sum.before);
+    if (sum.before >= 0 && !waits(before)) halves_[before] = true;
+  }
+}
+
 bool TileFinisher::starts_channels(std::size_t index) const {
   return index == 0 || sums_[index].place.channel != sums_[index - 1].place.channel;
 }
@@ -117,8 +128,7 @@ void TileFinisher::load_kept(Leaf leaf) {
 
 void TileFinisher::finish_one(std::size_t index) {
   const TileSum& sum = sums_[index];
-  const std::size_t in_registers = sums_.size() - slots_.size();
-  const bool waits = index >= in_registers;
+  const bool waits = this->waits(index);
   place_ = sum.place;
   partial_ = sum.partial;
   sum_ = waits ? Source(code_.slot(slots_[sums_.size() - 1 - index])) : Source(code_.vec(sum.reg));
@@ -129,12 +139,25 @@ void TileFinisher::finish_one(std::size_t index) {
     code_.vcvtdq2ps(to, sum_);
     sum_ = Source(to);
   }
-  emit_expr(code_, spec_.body, uses_, *this, [&](std::size_t, const Vec& value) {
-    const Xbyak::Address to = pointers_.output(place_);
-    partial_ ? storage_.store_partial(to, value, spec_.output.dtype)
-             : storage_.store(to, value, spec_.output.dtype, spec_.streaming);
-  });
-  if (!waits) code_.vectors().give(sum.reg);
+  emit_expr(code_, spec_.body, uses_, *this,
+            [&](std::size_t, const Vec& value) { store(index, value); });
+  if (!waits && !halves_[index]) code_.vectors().give(sum.reg);
+}
+
+void TileFinisher::store(std::size_t index, const Vec& value) {
+  const TileSum& sum = sums_[index];
+  const DType dtype = spec_.output.dtype;
+  if (halves_[index]) return storage_.narrow(code_.vec(sum.reg), value, dtype);
+  const auto before = static_cast<std::size_t>(sum.before);
+  if (sum.before >= 0 && halves_[before]) {
+    const TileSum& low = sums_[before];
+    storage_.store_joined(pointers_.output(low.place), code_.vec(low.reg), value, dtype,
+                          spec_.streaming);
+    return code_.vectors().give(low.reg);
+  }
+  const Xbyak::Address to = pointers_.output(place_);
+  partial_ ? storage_.store_partial(to, value, dtype)
+           : storage_.store(to, value, dtype, spec_.streaming);
 }
 
 std::optional<Source> TileFinisher::find(const Node& leaf) {

@@ -17,6 +17,7 @@ struct TileSum {
   int reg = 0;
   TilePlace place;
   bool partial = false;  ///< only its first lanes exist, as begun in the storage
+  int before = -1;       ///< an earlier sum, whose 16-bit elements end where its own begin
 };
 
 /// Applies a chain to a tile of sums where they were summed, and stores it: once for every sum, so
@@ -52,7 +53,10 @@ class TileFinisher : LeafSource {
   void spill(std::size_t wanted);
   void plan(bool partial);
   void load_kept(Leaf leaf);
+  void find_halves();
   void finish_one(std::size_t index);
+  bool waits(std::size_t index) const { return index >= sums_.size() - slots_.size(); }
+  void store(std::size_t index, const Vec& value);
   bool starts_channels(std::size_t index) const;
   void load_lanes(const Vec& d, const Xbyak::Address& from, DType dtype);
 
@@ -62,7 +66,8 @@ class TileFinisher : LeafSource {
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;
-  std::vector<int> slots_;  ///< of the sums that wait on the stack, which are the last
+  std::vector<bool> halves_;  ///< by sum: it waits in its register, narrowed, for the next
+  std::vector<int> slots_;    ///< of the sums that wait on the stack, which are the last
   std::vector<Kept> kept_;
   std::map<std::pair<std::size_t, bool>, Need> needs_;
   Source sum_{Vec(0)};  ///< being finished

@@ -8,6 +8,7 @@
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/matrix/pack_weights.hpp"
 #include "kernels/cpu/matrix/stage.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
@@ -51,6 +52,7 @@ class Walk {
   ~Walk() {
     finish_strip();
     launch_.end();
+    fence_streams();
   }
 
   void start(const MatrixWindow& window) {

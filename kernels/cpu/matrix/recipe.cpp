@@ -11,6 +11,7 @@
 #include "kernels/cpu/matrix/launch.hpp"
 #include "kernels/cpu/matrix/tile_emitter.hpp"
 #include "kernels/cpu/matrix/tuning.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -87,7 +88,16 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
           "this input cannot be read where it lies");
   require(!config.joined || joining_saves(shape, *product), Status::BadParm,
           "there are no taps to join");
-  return std::make_shared<MatrixRecipe>(matrix_plan(shape, chain, *product, config), chain);
+  const MatrixPlan plan = matrix_plan(shape, chain, *product, config);
+  const auto make = [&](bool streaming) {
+    MatrixPlan made = plan;
+    made.finish.streaming = streaming;
+    return std::make_shared<MatrixRecipe>(std::move(made), chain);
+  };
+  // Neighbouring vectors are stored together.
+  const std::int64_t lanes =
+      shape.conv.group_outputs % (2 * kTileLanes) == 0 ? 2 * kTileLanes : kTileLanes;
+  return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
 }
 
 }  // namespace fuseplan::cpu
