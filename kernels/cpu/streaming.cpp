@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::int64_t kLine = 64;
 
-/// Output from which on streaming pays where the third-level cache is hardly nearer than memory:
-/// one that a second-level cache of 2 MB cannot hold (res2_1x1b of resnet50.csv, 3.2 MB: 700 to
-/// 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms). Elsewhere it is the next operation's input, and
-/// must be too large for the third level.
-constexpr std::int64_t kLargeOutput = 3 << 20;
-
 std::int64_t bytes_of(const ChainTensors& tensors) {
   return tensors.output.len[0] * tensors.output.len[1] * tensors.output.pixels() *
          static_cast<std::int64_t>(size_of(tensors.dtype));
@@ -75,6 +69,9 @@ class EitherRecipe final : public Recipe {
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
     const std::size_t half = entries.size() / 2;
     std::unique_ptr<Program> plain = plain_->bind(entries.first(half));
+    // From kFarBytes on it pays where the third-level cache is hardly nearer than memory
+    // (res2_1x1b of resnet50.csv, 3.2 MB: 700 to 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms).
+    // Elsewhere that cache should keep it for the next operation, if it can.
     const CoreRates& rates = core_rates(host_family());
     if (third_level_is_near(rates) && static_cast<double>(bytes_) < rates.third_level_bytes)
       return plain;
@@ -102,7 +99,7 @@ std::shared_ptr<const Recipe> with_streaming(
   const std::int64_t bytes = bytes_of(tensors);
   // Parts of lines whose other parts follow later are no gain: bf16 was 10 % slower by halves.
   const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) >= kLine;
-  if (bytes < kLargeOutput || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
+  if (bytes < kFarBytes || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
     return make(false);
   return std::make_shared<EitherRecipe>(make(false), make(true), bytes);
 }

@@ -11,6 +11,9 @@
 
 namespace fuseplan::cpu {
 
+/// More than a second-level cache of 2 MB keeps.
+inline constexpr std::int64_t kFarBytes = 3 << 20;
+
 // Stores past the caches fetch no line only to overwrite it, and leave the caches to the input.
 // Code is the same for all cores of an instruction set; which of it runs is not.
 
@@ -19,8 +22,9 @@ bool third_level_is_near(const CoreRates& rates);
 
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
-/// output is small or not made of whole cache lines, or the `lanes` that an instruction stores are
-/// none. A launch streams if this host gains by it.
+/// output is small, or not made of whole cache lines, or an instruction stores less than a line.
+/// Whole vectors store `lanes` elements, from a multiple of as many on. A launch streams if this
+/// host gains by it.
 std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);

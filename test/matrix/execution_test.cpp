@@ -162,7 +162,6 @@ void share_parameters(Case& from, Case& to) {
   }
 }
 
-// The same bytes mean other weights to another plan, and one args object may serve both.
 // Large outputs, whose kernels may store past the caches; the larger ones on any host. Off a cache
 // line they must not. The last thread's stores are seen by who waits for them all.
 TEST(Execution, StoresLargeOutputsWholly) {
@@ -175,8 +174,12 @@ TEST(Execution, StoresLargeOutputsWholly) {
       "f32:1x16x452x452:nhwc;conv(f32:32x16x1x1,stride=2x2);activation(relu)",
       "bf16:1x32x228x232:nhwc;conv(bf16:32x32x1x1);bias(f32:1x32x1x1);activation(relu)",
       "bf16:2x8x400x416:nhwc;conv(bf16:32x8x1x1);norm(spatial,f32:1x32x1x1)",
-      "bf16:1x8x232x236:nhwc;conv(bf16:64x4x3x3,pad=1x1,groups=2);activation(relu)",
-      "bf16:1x16x232x236:nhwc;conv(bf16:32x4x1x1,groups=4);activation(relu)",
+      "bf16:1x64x112x116:nhwc;conv(bf16:128x32x3x3,pad=1x1,groups=2);activation(relu)",
+      "bf16:1x64x160x160:nhwc;conv(bf16:96x32x1x1,groups=2);activation(relu)",
+      "bf16:2x64x100x104:nhwc;conv(bf16:48x32x1x1,groups=2);activation(relu)->f32:2x48x100x104:"
+      "nhwc",
+      "u8:1x64x160x160:nhwc;conv(i8:48x32x1x1,groups=2);scale_shift(f32:1x48x1x1)",
+      "u8:1x64x112x116:nhwc;conv(i8:80x32x3x3,pad=1x1,groups=2);scale_shift(f32:1x80x1x1)",
       "u8:1x12x120x128:nhwc;conv(i8:64x12x1x1);scale_shift(f32:1x64x1x1);activation(relu)",
   };
   std::uint64_t stream = 300;
@@ -186,6 +189,7 @@ TEST(Execution, StoresLargeOutputsWholly) {
                    {.stream = ++stream, .misalign = misalign});
 }
 
+// The same bytes mean other weights to another plan, and one args object may serve both.
 TEST(Execution, KeepsWeightsOfDifferentTensorsApart) {
   for (const std::string& level : kLevels)
     for (const auto& texts : kOfOnePointer) {

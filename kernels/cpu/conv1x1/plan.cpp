@@ -30,10 +30,12 @@ void lay_out_stage(Conv1x1Plan& plan) {
   const Conv1x1Shape& shape = plan.shape;
   const bool readable = plan.config.by_channel || contiguous_along(shape.conv.input, 4);
   plan.staged = plan.config.staged || !shape.flat || !readable;
+  plan.stages_channels_inner =
+      plan.staged && plan.config.by_channel && shape.conv.input.stride[1] == 1;
   if (!plan.staged) {
     plan.stage_pixel = shape.conv.input.stride[4];
     plan.stage_channel = shape.conv.input.stride[1];
-  } else if (plan.config.by_channel && shape.conv.input.stride[1] == 1) {
+  } else if (plan.stages_channels_inner) {
     plan.stage_channel = 1;
     plan.stage_pixel = spread(shape.inputs());
   } else {

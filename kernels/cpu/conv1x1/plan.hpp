@@ -19,6 +19,7 @@ struct Conv1x1Plan {
   Cut channels, pixels;  ///< of the output, one along lanes and one along rows
 
   bool staged = false;
+  bool stages_channels_inner = false;
   std::int64_t stage_pixel = 0, stage_channel = 0;  ///< strides in scratch, in floats
   std::int64_t block = 0;                           ///< pieces of pixels in a block
 

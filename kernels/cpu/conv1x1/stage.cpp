@@ -47,7 +47,7 @@ void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const float* imag
   const std::int64_t channel_step = plan.shape.conv.input.stride[1];
   Scratch lists;
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
-  if (plan.stage_channel == 1) {
+  if (plan.stages_channels_inner) {
     for (const Run& run : runs)
       for (std::int64_t i = 0; i < run.count; ++i)
         moves.widen(image + run.input + i * run.step, channel_step,

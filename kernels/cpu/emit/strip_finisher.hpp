@@ -48,7 +48,7 @@ class StripEmitter {
  private:
   VectorCode& code_;
   const StripSpec& spec_;
-  const Xbyak::Reg64& sums_;
+  Xbyak::Reg64 sums_;
   const FinishSpec& finish_;
   ChainPointers& pointers_;
   TileFinisher finisher_;

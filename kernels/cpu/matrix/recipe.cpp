@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
@@ -94,9 +95,8 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
     made.finish.streaming = streaming;
     return std::make_shared<MatrixRecipe>(std::move(made), chain);
   };
-  // Neighbouring vectors are stored together.
-  const std::int64_t lanes =
-      shape.conv.group_outputs % (2 * kTileLanes) == 0 ? 2 * kTileLanes : kTileLanes;
+  // Neighbouring vectors are stored together; every group begins with one.
+  const std::int64_t lanes = std::gcd(shape.conv.group_outputs, std::int64_t{2 * kTileLanes});
   return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/staged_axis.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -27,10 +28,10 @@ std::int64_t input_bytes(const DirectShape& shape, Product product) {
 /// the next channels' lines in time. That matters where the output is more than the second-level
 /// cache keeps: 256 to 512 channels at 28 x 28 pixels, stride 2, batch 16, took half the time.
 std::int64_t pixels_in_few_pages(const DirectShape& shape) {
-  constexpr std::int64_t kFar = 3 << 20, kFewPages = 64 << 10, kFewest = 64;
+  constexpr std::int64_t kFewPages = 64 << 10, kFewest = 64;
   const View& output = shape.conv.output;
   const std::int64_t pixel = output.len[1] * static_cast<std::int64_t>(size_of(shape.output));
-  const bool is_far = output.len[0] * output.pixels() * pixel > kFar;
+  const bool is_far = output.len[0] * output.pixels() * pixel > kFarBytes;
   return is_far ? std::max(kFewest, kFewPages / pixel) : output.pixels();
 }
 

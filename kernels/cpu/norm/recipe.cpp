@@ -6,6 +6,7 @@
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/norm/norm_program.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 
@@ -30,7 +31,7 @@ std::int64_t read_bytes(const Walk& walk, std::size_t elements) {
 
 /// Traffic of the second pass from which on it writes around the caches: as soon as a second-level
 /// cache of 2 MB cannot hold what it reads and writes, as the first pass has left its input there.
-constexpr std::int64_t kStreamingBytes = 3 << 20;
+constexpr std::int64_t kStreamingBytes = kFarBytes;
 
 class NormRecipe final : public Recipe {
  public:

@@ -16,7 +16,7 @@ namespace {
 /// Traffic from which on streaming is worth it where the third-level cache is hardly nearer than
 /// memory: there it leaves the second-level cache to the input (na1 of miopen-docs-na.csv, 1.6 MB
 /// to 1.6 MB, 95 to 77 us on a core with 2 MB of it). From twice that on it makes no difference.
-constexpr std::int64_t kStreamingBytesNear = 3 << 20;
+constexpr std::int64_t kStreamingBytesNear = kFarBytes;
 
 std::int64_t streaming_bytes(const CoreRates& rates) {
   return third_level_is_near(rates) ? kStreamingBytes : kStreamingBytesNear;
