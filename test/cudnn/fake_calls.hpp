@@ -22,6 +22,12 @@ int create(void** place, T* made) {
   *place = made;
   return answer(kSuccess);
 }
+/// All that a function does which only creates.
+template <typename T>
+int enter_and_create(void** place) {
+  if (const int status = enter()) return status;
+  return create(place, new T);
+}
 template <typename T>
 int destroy(void* object) {
   --living;

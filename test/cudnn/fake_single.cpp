@@ -92,8 +92,7 @@ extern "C" {
 using namespace fuseplan::fake_cudnn;
 
 FAKE_CUDNN_API int cudnnCreateFilterDescriptor(void** object) {
-  if (const int status = enter()) return status;
-  return create(object, new FourAxes);
+  return enter_and_create<FourAxes>(object);
 }
 FAKE_CUDNN_API int cudnnDestroyFilterDescriptor(void* object) { return destroy<FourAxes>(object); }
 FAKE_CUDNN_API int cudnnSetFilter4dDescriptor(void* object, int type, int format, int k, int c,
@@ -107,8 +106,7 @@ FAKE_CUDNN_API int cudnnSetFilter4dDescriptor(void* object, int type, int format
                                             : answer(kBadParameter, "no format of a filter");
 }
 FAKE_CUDNN_API int cudnnCreateConvolutionDescriptor(void** object) {
-  if (const int status = enter()) return status;
-  return create(object, new OldConvolution);
+  return enter_and_create<OldConvolution>(object);
 }
 FAKE_CUDNN_API int cudnnDestroyConvolutionDescriptor(void* object) {
   return destroy<OldConvolution>(object);
@@ -134,8 +132,7 @@ FAKE_CUDNN_API int cudnnSetConvolutionMathType(void* object, int math) {
   return answer(kSuccess);
 }
 FAKE_CUDNN_API int cudnnCreateActivationDescriptor(void** object) {
-  if (const int status = enter()) return status;
-  return create(object, new OldActivation);
+  return enter_and_create<OldActivation>(object);
 }
 FAKE_CUDNN_API int cudnnDestroyActivationDescriptor(void* object) {
   return destroy<OldActivation>(object);

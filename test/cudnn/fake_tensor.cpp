@@ -6,8 +6,7 @@ extern "C" {
 using namespace fuseplan::fake_cudnn;
 
 FAKE_CUDNN_API int cudnnCreateTensorDescriptor(void** object) {
-  if (const int status = enter()) return status;
-  return create(object, new FourAxes);
+  return enter_and_create<FourAxes>(object);
 }
 FAKE_CUDNN_API int cudnnDestroyTensorDescriptor(void* object) { return destroy<FourAxes>(object); }
 FAKE_CUDNN_API int cudnnSetTensor4dDescriptorEx(void* object, int type, int n, int c, int h, int w,

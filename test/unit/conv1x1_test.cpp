@@ -28,10 +28,7 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
     const KernelCase test(problem, random_);
     if (cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, test.chain()))
       return false;
-    if (!runs_here()) {
-      EXPECT_TRUE(is_refused_here(problem, test.chain()));
-      return true;
-    }
+    if (!offered_here(problem, test.chain())) return true;
     const FlushDenormals flush;
     for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain())) {
       EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), config))))
@@ -41,12 +38,16 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
     return true;
   }
   static bool runs_here() { return cpu::host_isa() == cpu::Isa::avx512; }
-  static bool is_refused_here(const Problem& problem, const SplitChain& chain) {
+  /// Whether this CPU has the instructions; otherwise checks that nothing is offered.
+  static bool offered_here(const Problem& problem, const SplitChain& chain) {
+    if (runs_here()) return true;
     Traits traits;
     traits.isa = cpu::host_isa();
     Verdict verdict("cpu_conv1x1");
     find_solver("cpu_conv1x1")->accepts({problem, chain, traits}, verdict);
-    return !verdict.accepted() && verdict.rejections().front().code == RejectCode::Device;
+    EXPECT_FALSE(verdict.accepted());
+    EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
+    return false;
   }
   bool is_dense() const {
     return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
@@ -120,10 +121,7 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
       const Problem problem = this->problem(shape, DType::f32, tail);
       const KernelCase test(problem, random_);
       if (cpu::conv1x1_refusal(problem, test.chain())) continue;
-      if (!runs_here()) {
-        EXPECT_TRUE(is_refused_here(problem, test.chain()));
-        continue;
-      }
+      if (!offered_here(problem, test.chain())) continue;
       const auto recipe = cpu::conv1x1_recipe(problem, test.chain(),
                                               cpu::conv1x1_configs(problem, test.chain()).front());
       const std::vector<double> one = test.run(*recipe, 1).values();
@@ -149,10 +147,7 @@ TEST_P(Conv1x1, RawWeightsThatNoCacheKeeps) {
       const Problem problem = this->problem(shape, kTypes[number++ % 3], tail);
       const KernelCase test(problem, random_);
       if (cpu::conv1x1_refusal(problem, test.chain())) continue;
-      if (!runs_here()) {
-        EXPECT_TRUE(is_refused_here(problem, test.chain()));
-        continue;
-      }
+      if (!offered_here(problem, test.chain())) continue;
       const FlushDenormals flush;
       const auto configs = cpu::conv1x1_configs(problem, test.chain());
       for (std::size_t i = 0; i < configs.size(); i += 3) {
@@ -186,10 +181,7 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
           const Problem problem = this->problem(shape, output, tail);
           const SplitChain chain = optimize(lower(problem), {});
           if (cpu::conv1x1_refusal(problem, chain)) continue;
-          if (!runs_here()) {
-            EXPECT_TRUE(is_refused_here(problem, chain));
-            continue;
-          }
+          if (!offered_here(problem, chain)) continue;
           const auto configs = cpu::conv1x1_configs(problem, chain);
           for (std::size_t i = 0; i < configs.size(); i += 5)
             run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, configs[i]), end);

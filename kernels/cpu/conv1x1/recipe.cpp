@@ -79,7 +79,8 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
     if (streaming) stream_output(made);
     return std::make_shared<Conv1x1Recipe>(std::move(made), chain);
   };
-  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, 16, make) : make(false);
+  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
+                       : make(false);
 }
 
 }  // namespace fuseplan::cpu

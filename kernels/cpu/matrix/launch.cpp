@@ -40,7 +40,7 @@ class Walk {
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.config.staged) stager_.emplace(plan_, scratch_);
     if (!plan_.in_strips)
-      chain_.expect_pixels(kStripPixels, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
+      chain_.expect_pixels(kWholeStrip, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
     // Turning reads whole squares.
     for (float*& sums : sums_)
       sums = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
@@ -119,7 +119,7 @@ class Walk {
 
   void finish_strip() {
     if (!strip_waits_) return;
-    const StripCall call{sums_[1], &chain_.call(), kStripPixels};
+    const StripCall call{sums_[1], &chain_.call(), kWholeStrip};
     launch_.strips.front()(&call);
     strip_waits_ = false;
   }
@@ -139,7 +139,7 @@ class Walk {
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
     const RowsCall& chain = chain_.at(
         {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
-    if (plan_.overlaps && pixels == kStripPixels && channels_ == kTilesAcross * kTileLanes) {
+    if (plan_.overlaps && pixels == kWholeStrip && channels_ == kTilesAcross * kTileLanes) {
       std::swap(sums_[0], sums_[1]);
       strip_waits_ = true;
       return;

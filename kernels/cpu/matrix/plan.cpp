@@ -57,7 +57,7 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
 void cut_blocks(MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const std::int64_t width = output.len[4], block = plan.config.block;
-  plan.block_columns = width <= block ? width : round_up(block, kStripPixels);
+  plan.block_columns = width <= block ? width : round_up(block, kWholeStrip);
   plan.block_columns = std::min(plan.block_columns, width);
   // In place, rows need not follow one another evenly.
   plan.block_rows =
@@ -78,7 +78,7 @@ void stage_window(MatrixPlan& plan) {
   stage.phase_bytes = stage.rows * stage.row_bytes;
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   // The last tiles read rows that nobody wants.
-  stage.bytes = conv.filter[0] * stage.plane_bytes + kStripPixels * stage.column_bytes + kTileBytes;
+  stage.bytes = conv.filter[0] * stage.plane_bytes + kWholeStrip * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   plan.pitch = stage.columns;
   // A step's taps overlap in what they read: they follow one another.
@@ -116,7 +116,7 @@ bool runs_on(const MatrixPlan& plan) {
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kKept = 1280 << 10;
-  constexpr std::int64_t kStepLines = kStripPixels;
+  constexpr std::int64_t kStepLines = kWholeStrip;
   const std::int64_t calls =
       ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
@@ -239,7 +239,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.runs_on = runs_on(plan);
   plan.overlaps = plan.in_strips && plan.reads.size() > 1 &&
                   shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
-                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kStripPixels});
+                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kWholeStrip});
   plan_fetches(plan);
   return plan;
 }

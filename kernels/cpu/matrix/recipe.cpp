@@ -96,7 +96,8 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
     return std::make_shared<MatrixRecipe>(std::move(made), chain);
   };
   // Neighbouring vectors are stored together; every group begins with one.
-  const std::int64_t lanes = std::gcd(shape.conv.group_outputs, std::int64_t{2 * kTileLanes});
+  const std::int64_t lanes =
+      std::gcd(shape.conv.group_outputs, std::int64_t{kTilesAcross * kTileLanes});
   return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
 }
 

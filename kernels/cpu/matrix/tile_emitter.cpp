@@ -74,7 +74,7 @@ class MatrixTileCode {
     constexpr int kMostPixels = 8;
     const auto steps = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));
-    const int pixels = kStripPixels / static_cast<int>(steps);
+    const int pixels = kWholeStrip / static_cast<int>(steps);
     repeat(steps, [&] {
       sum_steps(1);
       for (int done = 0; done < pixels; done += kMostPixels) {

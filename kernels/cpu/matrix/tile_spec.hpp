@@ -29,7 +29,7 @@ constexpr int kTileRows = 16;    ///< pixels of a tile of input or sums
 constexpr int kTileLanes = 16;   ///< output channels of a tile of weights or sums
 constexpr int kTileBytes = 64;   ///< of a tile's row
 constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
-constexpr int kStripPixels = kTilesAcross * kTileRows;
+constexpr int kWholeStrip = kTilesAcross * kTileRows;  ///< pixels of a full kernel
 
 /// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels, and, if it `finishes`,
 /// applies the chain to a whole strip of sums while its own products are under way.
@@ -52,7 +52,7 @@ struct MatrixTileCall {
   const void* next = nullptr;           ///< weights that will be wanted next
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
   void* sums = nullptr;
-  const void* strip = nullptr;      ///< sums of kStripPixels x kTilesAcross tiles to be finished
+  const void* strip = nullptr;      ///< sums of kWholeStrip x kTilesAcross tiles to be finished
   const RowsCall* chain = nullptr;  ///< at the strip's first pixel and channel
 };
 

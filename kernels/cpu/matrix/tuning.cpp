@@ -41,9 +41,8 @@ std::int64_t block_of(const DirectShape& shape, Product product) {
   const std::int64_t pixel = input_bytes(shape, product);
   const std::int64_t weights =
       conv.group_inputs * conv.group_outputs * shape.taps() * traits_of(product).element;
-  constexpr std::int64_t kPair = kTilesAcross * kTileRows;
   if (reads_in_place(shape, product) && weights <= kKeptBytes)
-    return std::max(kPair, kNearBytes / pixel / kPair * kPair);
+    return std::max<std::int64_t>(kWholeStrip, kNearBytes / pixel / kWholeStrip * kWholeStrip);
   const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
   // Windows of larger filters overlap; that of a single tap costs nothing to make small.
   return shape.taps() == 1 ? std::min(block, pixels_in_few_pages(shape)) : block;
