@@ -7,6 +7,9 @@
 #include "base/parallel.hpp"
 
 namespace fuseplan::cpu {
+namespace {
+constexpr std::int64_t kFloat = sizeof(float);
+}  // namespace
 
 Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;
@@ -17,7 +20,9 @@ Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : 
   // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.
   constexpr double kFlopsPerPart = 2e6;
   parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
-  if (parts_ == 1 || weights_are_raw) return;
+  if (weights_are_raw) return;
+  tiles_first_ = reads_less_tiles_first();
+  if (parts_ == 1) return;
   // A few units per part, or they cannot be dealt evenly.
   constexpr std::int64_t kUnitsPerPart = 4;
   while (rows_ > 1 &&
@@ -29,6 +34,18 @@ void Schedule::cut_rows(std::int64_t rows) {
   const std::int64_t height = plan_.shape.conv.output.len[3];
   row_blocks_ = ceil_div(height, rows);
   rows_ = ceil_div(height, row_blocks_);
+}
+
+// What the second-level cache does not keep comes from behind it: the weights once a block, or the
+// input once a tile. Weights are asked for in time, of the input hardware has to guess the next.
+bool Schedule::reads_less_tiles_first() const {
+  constexpr std::int64_t kKept = 2 << 20, kGuessed = 2;
+  const ConvGeometry& conv = plan_.shape.conv;
+  if (plan_.staged || conv.input.stride[1] != 1 || conv.groups > 1) return false;
+  std::int64_t input = kFloat;
+  for (const std::int64_t length : conv.input.len) input *= length;
+  const std::int64_t weights = plan_.weight_offset(plan_.tiles_of_channels) * kFloat;
+  return weights > kKept && kGuessed * input * plan_.tiles_of_channels < weights * blocks();
 }
 
 std::int64_t Schedule::vectors() const {
@@ -51,7 +68,7 @@ Block Schedule::block_of_plane(std::int64_t index) const {
 }
 
 Block Schedule::block(std::int64_t unit) const {
-  const std::int64_t index = unit / plan_.tiles_of_channels;
+  const std::int64_t index = tiles_first_ ? unit % blocks() : unit / plan_.tiles_of_channels;
   Block block = block_of_plane(index % blocks_per_plane());
   std::int64_t plane = index / blocks_per_plane();
   block.plane = plane % plan_.shape.conv.output.len[2];
@@ -61,23 +78,34 @@ Block Schedule::block(std::int64_t unit) const {
   return block;
 }
 
+Schedule::Place Schedule::place_of(std::int64_t work, std::int64_t per_pixel) const {
+  const View& output = plan_.shape.conv.output;
+  const std::int64_t per_plane = output.len[3] * output.len[4] * per_pixel;
+  Place place{work / per_plane * blocks_per_plane(), work % per_plane};
+  for (std::int64_t i = 0;; ++i, ++place.block) {
+    const Block block = block_of_plane(i);
+    const std::int64_t all = block.rows * block.columns * per_pixel;
+    if (place.done < all) return place;
+    place.done -= all;
+  }
+}
+
 // The first unit that starts at or after the part's share of all work, in pixels x vectors.
 std::int64_t Schedule::first(int part) const {
   const View& output = plan_.shape.conv.output;
-  const std::int64_t per_plane = output.len[3] * output.len[4] * vectors();
-  const std::int64_t target = planes_ * per_plane * part / parts_;
-  std::int64_t unit = target / per_plane * blocks_per_plane() * plan_.tiles_of_channels;
-  std::int64_t left = target % per_plane;
-  for (std::int64_t i = 0; left > 0; ++i) {
-    const Block block = block_of_plane(i);
-    const std::int64_t pixels = block.rows * block.columns;
-    if (left < pixels * vectors())
-      return unit +
-             std::min(ceil_div(left, pixels * plan_.config.vectors), plan_.tiles_of_channels);
-    left -= pixels * vectors();
-    unit += plan_.tiles_of_channels;
+  const std::int64_t pixels = planes_ * output.len[3] * output.len[4];
+  const std::int64_t target = pixels * vectors() * part / parts_;
+  if (tiles_first_) {
+    const std::int64_t full = pixels * plan_.config.vectors;
+    const std::int64_t tile = std::min(target / full, plan_.tiles_of_channels - 1);
+    const Place place = place_of(target - tile * full, plan_.vectors_of(tile));
+    return tile * blocks() + place.block + (place.done > 0 ? 1 : 0);
   }
-  return unit;
+  const Place place = place_of(target, vectors());
+  const Block block = block_of_plane(place.block % blocks_per_plane());
+  const std::int64_t tiles =
+      ceil_div(place.done, block.rows * block.columns * plan_.config.vectors);
+  return place.block * plan_.tiles_of_channels + std::min(tiles, plan_.tiles_of_channels);
 }
 
 }  // namespace fuseplan::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
+#include <utility>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/direct/tile_emitter.hpp"
@@ -21,6 +22,8 @@ constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {12, 1}};
 // What a block's input and a chunk's weights may take of a second-level cache of 1 MB or more.
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 640 << 10;
+// More weights than that come from behind it for every block.
+constexpr std::int64_t kKeptBytes = 2 << 20;
 constexpr std::int64_t kFloat = sizeof(float);
 
 /// How a kernel reads its input: f32 channels, or pairs of bf16.
@@ -44,6 +47,12 @@ bool conflicts(const DirectShape& shape, const Reading& reading, double pixels) 
   const std::int64_t step = conv.input.stride[4] * conv.stride[2] * reading.bytes();
   const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
   return pixels / static_cast<double>(places) > kWays;
+}
+
+/// Pixels of a tile where rows are cut evenly.
+std::int64_t pixels_of(const DirectShape& shape, TileSize size) {
+  const std::int64_t width = shape.conv.output.len[4];
+  return ceil_div(width, ceil_div(width, size.pixels));
 }
 
 /// Cost of one output row: a multiply-add or a load each, whichever there are more of, and what a
@@ -80,13 +89,18 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& 
   } else {
     std::ranges::for_each(kNarrowTiles, consider);
   }
-  // What the model cannot tell apart is decided by the order of the table; but where each input is
-  // used once and outputs are stored as they are, wide tiles read and write longer runs.
-  if (shape.taps() == 1 && shape.lanes_are_channels)
-    std::ranges::stable_partition(sizes, [](TileSize size) { return size.vectors == 4; });
+  // Of what the model cannot tell apart, the most pixels for each weight, then the most channels
+  // for each pixel; but where each input is used once and outputs are stored as they are, wide
+  // tiles read and write longer runs.
+  const bool by_width = shape.taps() == 1 && shape.lanes_are_channels;
+  const auto merit = [&](TileSize size) {
+    return by_width ? std::pair<std::int64_t, int>{size.vectors == 4, 0}
+                    : std::pair{pixels_of(shape, size), size.vectors};
+  };
   const auto cost = [&](TileSize size) { return row_cost(shape, reading, isa, size); };
   constexpr double kSame = 1.02;
   const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
+  std::ranges::stable_sort(sizes, std::ranges::greater{}, merit);
   const auto first =
       std::ranges::find_if(sizes, [&](TileSize size) { return cost(size) <= bound; });
   std::rotate(sizes.begin(), first, first + 1);
@@ -97,7 +111,13 @@ std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
   const ConvGeometry& conv = shape.conv;
   const std::int64_t per_pixel =
       conv.group_inputs * reading.bytes() * conv.stride[1] * conv.stride[2];
-  return std::max<std::int64_t>(1, kBlockBytes / per_pixel);
+  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / per_pixel);
+  // A pair of channels' weights is as long as one of f32.
+  const std::int64_t weights =
+      depth_of(shape, reading.pairs) * kFloat * conv.group_outputs * conv.groups;
+  const std::int64_t plane = conv.output.len[3] * conv.output.len[4];
+  // Then a plane is one block even if it takes twice that.
+  return weights > kKeptBytes && plane <= 2 * block ? std::max(plane, block) : block;
 }
 
 std::int64_t chunk_of(const DirectShape& shape, const Reading& reading, Isa isa, int vectors) {
@@ -113,6 +133,15 @@ void add_configs(const DirectShape& shape, const Reading& reading, Isa isa,
                        chunk_of(shape, reading, isa, size.vectors), reading.staged, reading.pairs});
 }
 
+/// Rows of each channel lie in pages of their own. Copying reads them once, line after line, and
+/// pays if a few tiles of channels share the copy.
+bool shares_rows(const DirectShape& shape) {
+  constexpr std::int64_t kFew = 16, kShared = 64;
+  const ConvGeometry& conv = shape.conv;
+  return conv.input.stride[1] != 1 && shape.taps() > 1 && conv.group_inputs >= kFew &&
+         conv.group_outputs >= kShared;
+}
+
 }  // namespace
 
 bool may_pair(const DirectShape& shape) {
@@ -121,13 +150,15 @@ bool may_pair(const DirectShape& shape) {
 
 std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target) {
   std::vector<DirectConfig> configs, pairs;
-  add_configs(shape, {.pairs = false, .staged = shape.input != DType::f32}, target.isa, configs);
+  const bool staged = shape.input != DType::f32 || shares_rows(shape);
+  add_configs(shape, {.pairs = false, .staged = staged}, target.isa, configs);
   if (!target.extensions.bf16 || !may_pair(shape))
     return with_variations(std::move(configs), shape);
   // Copying pays where the tensor's own strides cost more.
-  const bool staged = conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
-  add_configs(shape, {.pairs = true, .staged = staged}, target.isa, pairs);
-  add_configs(shape, {.pairs = true, .staged = !staged}, target.isa, pairs);
+  const bool staged_pairs =
+      conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
+  add_configs(shape, {.pairs = true, .staged = staged_pairs}, target.isa, pairs);
+  add_configs(shape, {.pairs = true, .staged = !staged_pairs}, target.isa, pairs);
   const auto at = target.extensions.fast_bf16 ? configs.begin() : configs.end();
   configs.insert(at, pairs.begin(), pairs.end());
   return with_variations(std::move(configs), shape);
