@@ -52,8 +52,8 @@ constexpr ModelRange kLines[] = {
 
 // From timings on one core: of a Zen 4, whose numbers stand for unknown ones, and of an Emerald
 // Rapids.
-constexpr CoreRates kZen4{1.1, 0.5, 10, 512e3, 32, 20e6, 12, 6};
-constexpr CoreRates kSapphire{0.55, 1, 5, 1.5e6, 32, 16e6, 6, 4.5};
+constexpr CoreRates kZen4{1.1, 0.5, 10, 8, 512e3, 32, 20e6, 12, 6};
+constexpr CoreRates kSapphire{0.55, 1, 5, 12, 1.5e6, 32, 16e6, 6, 4.5};
 
 CpuModel host_model() {
 #if defined(__x86_64__)

@@ -37,6 +37,7 @@ struct CoreRates {
   double product;             ///< cycles of a multiply-add of the widest vectors
   double scalar_load;         ///< and how many of them a load into all lanes takes
   double transform;           ///< cycles in which others load, turn and store such a vector
+  double first_level_ways;    ///< lines that lie a multiple of 4 KB apart and fit
   double second_level_bytes;  ///< what of it a stream of weights has for itself
   double second_level;        ///< bytes a cycle
   double third_level_bytes, third_level;

@@ -170,7 +170,7 @@ class ProductEmitter {
     for (int row = 0; row < spec_.rows; ++row) {
       const Xbyak::RegExp at =
           kScalar + static_cast<int>(depth * spec_.scalar_depth + row * spec_.scalar_row);
-      const bool embedded = scalars_.empty() || spec_.vectors == 1;
+      const bool embedded = product_embeds(spec_.rows, spec_.vectors);
       std::optional<int> scalar;
       if (!embedded) {
         scalar = scalars_[static_cast<std::size_t>(row) % scalars_.size()];
@@ -228,6 +228,10 @@ class ProductEmitter {
 
 bool product_fits(int rows, int vectors) {
   return rows > 0 && vectors > 0 && (rows + 1) * vectors <= kRegisters;
+}
+
+bool product_embeds(int rows, int vectors) {
+  return vectors == 1 || (rows + 1) * vectors >= kRegisters;
 }
 
 std::vector<std::byte> emit_product(const ProductSpec& spec) {

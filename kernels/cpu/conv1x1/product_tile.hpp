@@ -41,6 +41,8 @@ struct ProductCall {
 
 /// Sums, vectors and a scalar fit the registers of AVX-512.
 bool product_fits(int rows, int vectors);
+/// No register is left for a scalar, or none pays: every product loads its own.
+bool product_embeds(int rows, int vectors);
 
 /// `void product(const ProductCall*)`, for AVX-512.
 std::vector<std::byte> emit_product(const ProductSpec& spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "kernels/cpu/conv1x1/cut.hpp"
 #include "kernels/cpu/conv1x1/product_tile.hpp"
@@ -14,7 +15,8 @@ namespace {
 struct TileSize {
   int rows, vectors;
 };
-// Where the estimate cannot tell two apart, the earlier is taken.
+// Where the estimate cannot tell two apart, the one that reads less from behind the second-level
+// cache is taken, then the earlier.
 constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
                                {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
 
@@ -34,6 +36,20 @@ class Estimate {
                   config.by_channel ? config.vectors : config.rows),
         pixels_(shape.pixels(), config.by_channel ? 1 : 16,
                 config.by_channel ? config.rows : config.vectors) {}
+
+  /// What is read more often than once, if it comes from behind the second-level cache. Weights
+  /// come as one stream; pixels as many, which costs more.
+  double reads() const {
+    constexpr double kPixel = 6;
+    double input = kFloat, sum = 0;
+    for (const std::int64_t length : shape_.conv.input.len) input *= static_cast<double>(length);
+    const auto weights = static_cast<double>(shape_.inputs() * shape_.outputs() * kFloat);
+    if (input > rates_.second_level_bytes)
+      sum += kPixel * input * static_cast<double>(channels_.pieces());
+    if (weights > rates_.second_level_bytes)
+      sum += weights * static_cast<double>(shape_.images() * pixels_.pieces());
+    return sum;
+  }
 
   double cycles() const {
     double sum = 0;
@@ -57,21 +73,33 @@ class Estimate {
     const double units = tail <= 8 ? vectors - 0.5 : vectors;
     constexpr double kLatency = 4, kTile = 30;
     const double loads =
-        units + rates_.scalar_load * rows * (vectors == 1 || rows * vectors > 27 ? vectors : 1);
-    const double depth = std::max({rows * units, loads, kLatency}) * conflict_factor(rows);
+        units + rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
+    const double depth =
+        std::max({rows * units, loads, kLatency, stream(vectors)}) * conflict_factor(rows);
     const double store = config_.by_channel && !shape_.lanes_are_channels ? 7 : 3;
     return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
   }
 
-  // Rows whose values lie a multiple of 4 KB apart share the 8 ways of one set of the first-level
+  // Vectors that the first-level cache does not keep from tile to tile: a piece's weights, or
+  // pixels.
+  double stream(int vectors) const {
+    constexpr double kKept = 32 << 10, kBytes = 64, kShare = 0.75;
+    const double bytes = vectors * kBytes;
+    if (config_.by_channel && bytes * static_cast<double>(shape_.inputs()) <= kKept) return 0;
+    return bytes / (kShare * rates_.second_level * rates_.product);
+  }
+
+  // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
   // cache with each other and with the vectors.
   double conflict_factor(int rows) const {
     if (!config_.by_channel || config_.staged) return 1;
     constexpr std::int64_t kSetPeriod = 4096;
-    constexpr double kWays = 7, kMissing = 1.3;
+    constexpr double kMissing = 1.3;
     const std::int64_t step = shape_.conv.input.stride[4] * kFloat;
     const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
-    return static_cast<double>(rows) / static_cast<double>(places) > kWays ? kMissing : 1;
+    return static_cast<double>(rows) / static_cast<double>(places) > rates_.first_level_ways - 1
+               ? kMissing
+               : 1;
   }
 
   const Conv1x1Shape& shape_;
@@ -106,6 +134,7 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
   struct Candidate {
     Conv1x1Config config;
     double cycles;
+    double reads;
   };
   std::vector<Candidate> candidates;
   double least = std::numeric_limits<double>::infinity();
@@ -113,13 +142,15 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
     if (!by_channel && shape.lanes_are_channels) continue;
     for (const TileSize& tile : kTiles) {
       const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, !shape.flat};
-      candidates.push_back({config, Estimate(shape, config, rates).cycles()});
+      const Estimate estimate(shape, config, rates);
+      candidates.push_back({config, estimate.cycles(), estimate.reads()});
       least = std::min(least, candidates.back().cycles);
     }
   }
   constexpr double kSame = 1.01;
   std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
-    return std::max(candidate.cycles, kSame * least);
+    return std::tuple(std::max(candidate.cycles, kSame * least), candidate.config.by_channel,
+                      candidate.reads);
   });
   std::vector<Conv1x1Config> configs;
   for (const Candidate& candidate : candidates) configs.push_back(candidate.config);

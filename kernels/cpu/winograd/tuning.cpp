@@ -78,11 +78,16 @@ std::span<const ProductTile> product_tiles(Isa isa) {
   return kNarrowProducts;
 }
 
-// With the weights of all positions beyond the caches, more tiles at a time pay, although the
-// transformed tiles then no longer fit the second level.
+// As many as keep the transformed tiles and their sums in the second-level cache. With the weights
+// of all positions beyond every cache, more at a time pay although they do not fit.
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
+  constexpr std::int64_t kMany = 112, kUsual = 28, kFew = 14;
   constexpr std::size_t kLargeWeights = 16 << 20;
-  return winograd_weight_bytes(plan) > kLargeWeights ? 112 : 28;
+  constexpr std::int64_t kKept = 3 << 19;
+  if (winograd_weight_bytes(plan) > kLargeWeights) return kMany;
+  const std::int64_t kept = plan.positions() * (plan.inputs() + plan.outputs()) * kUsual *
+                            static_cast<std::int64_t>(sizeof(float));
+  return kept > kKept && plan.tiles > kUsual ? kFew : kUsual;
 }
 
 }  // namespace
