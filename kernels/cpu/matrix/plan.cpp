@@ -147,6 +147,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
     }
   if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
   if (overlaps) {
+    list[kTilesAcross - 1].leaves = true;
     list.push_back(list[kTilesAcross - 1]);
     list.back().finishes = true;
   }

@@ -42,7 +42,7 @@ struct MatrixPlan {
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
-  bool overlaps = false;   ///< whole strips are finished while the next ones are summed
+  bool overlaps = false;   ///< whole strips are left in the tiles and finished by the next kernel
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
