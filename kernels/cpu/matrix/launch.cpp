@@ -47,6 +47,7 @@ class Walk {
     sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
     call_.sums = sums_;
     call_.chain = &chain_.call();
+    weight_bytes_ = kTilesAcross * plan_.vector_bytes();
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
@@ -62,6 +63,10 @@ class Walk {
     window_ = window;
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
+    const std::int64_t pixels = (window.rows - 1) * plan_.pitch + window.columns;
+    whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / kWholeStrip : 0;
+    weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
+               window.group * plan_.group_vectors() * plan_.vector_bytes();
   }
 
   void run(std::int64_t channel_tile) {
@@ -69,13 +74,12 @@ class Walk {
     width_ = plan_.vectors_of(channel_tile) * kTileLanes;
     channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
-    const std::byte* weights = static_cast<const std::byte*>(launch_.arguments.weights) +
-                               window_.group * plan_.group_vectors() * plan_.vector_bytes();
-    const std::int64_t bytes = kTilesAcross * plan_.vector_bytes();
-    call_.weights = weights + channel_tile * bytes;
-    next_ = weights + (channel_tile + 1) % plan_.tiles_of_channels * bytes;
+    call_.weights = weights_ + channel_tile * weight_bytes_;
+    next_ = weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
-    for (std::int64_t i = 0; i < tiles_; i += kTilesAcross)
+    const std::int64_t strips = channels_ == kTilesAcross * kTileLanes ? whole_strips_ : 0;
+    for (std::int64_t i = 0; i < strips; ++i) run_strip(i, channel_tile);
+    for (std::int64_t i = strips * kTilesAcross; i < tiles_; i += kTilesAcross)
       run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles_ - i)),
                 channel_tile);
   }
@@ -87,6 +91,17 @@ class Walk {
            (window_.image * stride[0] + window_.group * conv_.group_inputs * stride[1] +
             window_.plane * stride[2] + window_.row * stride[3] + window_.column * stride[4]) *
                plan_.element();
+  }
+
+  /// A whole strip whose pixels follow one another in output, too.
+  void run_strip(std::int64_t index, std::int64_t channel_tile) {
+    const std::int64_t position = index * kWholeStrip;
+    call_.input = input_ + position * plan_.pixel_bytes;
+    call_.second = kTileRows * plan_.pixel_bytes;
+    call_.next = next_ + index * plan_.fetched_bytes;
+    sum(kTilesAcross, channel_tile);
+    chain_.at({window_.image, channel_, window_.plane, window_.row, window_.column + position});
+    strip_waits_ = true;
   }
 
   void run_tiles(std::int64_t first, int count, std::int64_t channel_tile) {
@@ -168,7 +183,9 @@ class Walk {
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
   MatrixWindow window_;
-  std::int64_t tiles_ = 0;  ///< of the window
+  std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
+  const std::byte* weights_ = nullptr;         ///< of its group
+  std::int64_t weight_bytes_;                  ///< of a tile of channels
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
@@ -202,10 +219,11 @@ class MatrixProgram final : public Program {
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
       const Range units = split(schedule.units(), schedule.parts(), part);
-      for (long unit = units.first; unit < units.last; ++unit) {
-        const std::int64_t channel_tile = schedule.channel_tile(unit);
-        if (unit == units.first || channel_tile == 0) walk.start(schedule.window(unit));
-        walk.run(channel_tile);
+      for (long unit = units.first; unit < units.last;) {
+        walk.start(schedule.window(unit));
+        std::int64_t channel_tile = schedule.channel_tile(unit);
+        for (; unit < units.last && channel_tile < plan_.tiles_of_channels; ++unit)
+          walk.run(channel_tile++);
       }
     });
   }
