@@ -38,6 +38,7 @@ struct MatrixPlan {
   DirectShape shape;
   ConvGeometry source;  ///< before joining: what is staged and packed
   std::int64_t joined_rows = 1;
+  Far far = Far::nothing;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;

@@ -163,14 +163,19 @@ class MatrixTileCode {
     code_.add(kInput[0], kBase);
     if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
     for (int t = 0; t < spec_.tiles; ++t) {
-      code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes]);
+      load(input_tile(t), ptr[kInput[t] + kPixelBytes], spec_.far == Far::input);
       for (int v = 0; v < spec_.vectors; ++v) {
         const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0) code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
+        if (t == 0)
+          load(weights_tile(v), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
         before_product(t, v);
         multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
       }
     }
+  }
+
+  void load(const Xbyak::Tmm& tile, const Xbyak::Address& from, bool is_far) {
+    is_far ? code_.tileloaddt1(tile, from) : code_.tileloadd(tile, from);
   }
 
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {

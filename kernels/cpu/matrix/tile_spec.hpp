@@ -31,6 +31,9 @@ constexpr int kTileBytes = 64;   ///< of a tile's row
 constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
 constexpr int kWholeStrip = kTilesAcross * kTileRows;  ///< pixels of a full kernel
 
+/// The operand that is not to be kept in the first-level cache, for the sake of the other.
+enum class Far : std::uint8_t { nothing, input, weights };
+
 /// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels.
 struct MatrixTileSpec {
   Product product{};
@@ -38,8 +41,9 @@ struct MatrixTileSpec {
   int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
-  int next_lines = 0;            ///< cache lines of the next weights that a step fetches
-  bool leaves = false;           ///< its sums stay in their tiles
+  Far far = Far::nothing;
+  int next_lines = 0;     ///< cache lines of the next weights that a step fetches
+  bool leaves = false;    ///< its sums stay in their tiles
   bool finishes = false;  ///< stores a whole strip that was left, and applies the chain meanwhile
   bool operator==(const MatrixTileSpec&) const = default;
 };
