@@ -8,6 +8,7 @@
 #include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
+#include "kernels/cpu/matrix/plan.hpp"
 #include "kernels/cpu/matrix/recipe.hpp"
 
 namespace fuseplan::test {
@@ -137,6 +138,9 @@ TEST_P(MatrixConv, EveryConfiguration) {
       {{1, 128, 8, 16}, {64, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 40, 4, 70}, {32, 40, 1, 3}, {{0, 1}, {0, 1}, {1, 1}, {1, 1}, 1}},
       {{2, 128, 9, 18}, {71, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      // More weights, and more input, than the first-level cache keeps.
+      {{1, 1024, 3, 17}, {72, 1024, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 512, 11, 31}, {72, 512, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
   };
   for (const ConvCase& shape : cases)
     for (const auto& [output, tail] :
@@ -239,6 +243,29 @@ TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
           for (const cpu::MatrixConfig& config : all_configs(problem, chain))
             run_guarded(problem, chain, *matrix_recipe(problem, chain, config), end);
         }
+}
+
+// Whichever is wanted again before the other would push it out of 48 KB stays there.
+TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
+  using cpu::Far;
+  const auto far = [](const char* text, cpu::Product product) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    return matrix_plan(cpu::direct_shape(problem, chain), chain, product,
+                       matrix_configs(problem, chain).front())
+        .far;
+  };
+  const auto bytes = [&](const char* text) { return far(text, cpu::Product::unsigned_bytes); };
+  const auto halves = [&](const char* text) { return far(text, cpu::Product::bf16); };
+  // Both fit.
+  EXPECT_EQ(bytes("u8:1x256x56x56:nhwc;conv(i8:64x256x1x1)->u8:1x64x56x56:nhwc"), Far::nothing);
+  // A window is one strip, and all weights are wanted by the next.
+  EXPECT_EQ(bytes("u8:1x1024x14x14:nhwc;conv(i8:256x1024x1x1)->u8:1x256x14x14:nhwc"), Far::weights);
+  EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)"), Far::weights);
+  // Many strips share a tile of channels.
+  EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:1024x512x1x1,stride=2x2)"), Far::input);
+  // Taps share their input.
+  EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::nothing);
 }
 
 TEST(MatrixConfig, TextReadsBack) {

@@ -131,15 +131,19 @@ void Storage::store(const Xbyak::Address& to, const Vec& v, DType dtype, bool st
   return streaming ? code_.vmovntps(to, half) : code_.vmovups(to, half);
 }
 
-void Storage::narrow(const Vec& low, const Vec& v, DType dtype) {
-  const Vec half = packed(v, dtype);
-  if (half.getIdx() != low.getIdx()) code_.vmovups(Xbyak::Ymm(low.getIdx()), half);
+void Storage::wait_to_join(const Vec& low, const Vec& v, DType dtype) {
+  const Vec waiting = joins_whole(dtype) ? v : packed(v, dtype);
+  const Vec to = joins_whole(dtype) ? low : code_.half(low);
+  if (waiting.getIdx() != low.getIdx()) code_.vmovups(to, waiting);
 }
 
 void Storage::store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
                            bool streaming) {
   const Xbyak::Zmm whole(low.getIdx());
-  code_.vinsertf64x4(whole, whole, Xbyak::Ymm(packed(v, dtype).getIdx()), 1);
+  if (joins_whole(dtype))
+    code_.vcvtne2ps2bf16(whole, v, whole);
+  else
+    code_.vinsertf64x4(whole, whole, Xbyak::Ymm(packed(v, dtype).getIdx()), 1);
   streaming ? code_.vmovntps(to, whole) : code_.vmovups(to, whole);
 }
 

@@ -22,9 +22,9 @@ class Storage {
 
   void load(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
-  /// `low` = v as 16-bit elements, in the lower half of the register; on AVX-512.
-  void narrow(const Vec& low, const Vec& v, DType dtype);
-  /// Stores those and, behind them, v's by one instruction.
+  /// `low` = v as it waits for store_joined; on AVX-512.
+  void wait_to_join(const Vec& low, const Vec& v, DType dtype);
+  /// Stores 16-bit elements of what waits and, behind them, v's by one instruction.
   void store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
                     bool streaming);
   /// Memory at `at` as wide as one element.
@@ -45,6 +45,8 @@ class Storage {
   void emit_tables();
 
  private:
+  /// Two whole vectors become 16-bit elements in the time that one takes.
+  bool joins_whole(DType dtype) const { return bf16_ && dtype == DType::bf16; }
   Vec packed(const Vec& v, DType dtype);
   void to_bf16(const Vec& v);
   void to_whole(const Vec& v, DType dtype);

@@ -147,7 +147,7 @@ void TileFinisher::finish_one(std::size_t index) {
 void TileFinisher::store(std::size_t index, const Vec& value) {
   const TileSum& sum = sums_[index];
   const DType dtype = spec_.output.dtype;
-  if (halves_[index]) return storage_.narrow(code_.vec(sum.reg), value, dtype);
+  if (halves_[index]) return storage_.wait_to_join(code_.vec(sum.reg), value, dtype);
   const auto before = static_cast<std::size_t>(sum.before);
   if (sum.before >= 0 && halves_[before]) {
     const TileSum& low = sums_[before];

@@ -15,6 +15,7 @@ namespace fuseplan::cpu {
 namespace {
 
 using TilesKernel = void (*)();
+using StoreKernel = void (*)(void*);
 using TileKernel = void (*)(const MatrixTileCall*);
 using StripKernel = void (*)(const StripCall*);
 
@@ -22,6 +23,7 @@ using StripKernel = void (*)(const StripCall*);
 struct Launch {
   const MatrixPlan& plan;
   TilesKernel begin, end;
+  StoreKernel store;
   std::span<const TileKernel> tiles;
   std::span<const StripKernel> strips;
   StripChain::RowsKernel rows;
@@ -42,8 +44,10 @@ class Walk {
     if (!plan_.in_strips)
       chain_.expect_pixels(kWholeStrip, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
     // Turning reads whole squares.
-    for (float*& sums : sums_)
-      sums = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
+    sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
+    call_.sums = sums_;
+    call_.chain = &chain_.call();
+    weight_bytes_ = kTilesAcross * plan_.vector_bytes();
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
@@ -59,6 +63,10 @@ class Walk {
     window_ = window;
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
+    const std::int64_t pixels = (window.rows - 1) * plan_.pitch + window.columns;
+    whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / kWholeStrip : 0;
+    weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
+               window.group * plan_.group_vectors() * plan_.vector_bytes();
   }
 
   void run(std::int64_t channel_tile) {
@@ -66,13 +74,12 @@ class Walk {
     width_ = plan_.vectors_of(channel_tile) * kTileLanes;
     channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
-    const std::byte* weights = static_cast<const std::byte*>(launch_.arguments.weights) +
-                               window_.group * plan_.group_vectors() * plan_.vector_bytes();
-    const std::int64_t bytes = kTilesAcross * plan_.vector_bytes();
-    call_.weights = weights + channel_tile * bytes;
-    next_ = weights + (channel_tile + 1) % plan_.tiles_of_channels * bytes;
+    call_.weights = weights_ + channel_tile * weight_bytes_;
+    next_ = weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
-    for (std::int64_t i = 0; i < tiles_; i += kTilesAcross)
+    const std::int64_t strips = channels_ == kTilesAcross * kTileLanes ? whole_strips_ : 0;
+    for (std::int64_t i = 0; i < strips; ++i) run_strip(i, channel_tile);
+    for (std::int64_t i = strips * kTilesAcross; i < tiles_; i += kTilesAcross)
       run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles_ - i)),
                 channel_tile);
   }
@@ -84,6 +91,17 @@ class Walk {
            (window_.image * stride[0] + window_.group * conv_.group_inputs * stride[1] +
             window_.plane * stride[2] + window_.row * stride[3] + window_.column * stride[4]) *
                plan_.element();
+  }
+
+  /// A whole strip whose pixels follow one another in output, too.
+  void run_strip(std::int64_t index, std::int64_t channel_tile) {
+    const std::int64_t position = index * kWholeStrip;
+    call_.input = input_ + position * plan_.pixel_bytes;
+    call_.second = kTileRows * plan_.pixel_bytes;
+    call_.next = next_ + index * plan_.fetched_bytes;
+    sum(kTilesAcross, channel_tile);
+    chain_.at({window_.image, channel_, window_.plane, window_.row, window_.column + position});
+    strip_waits_ = true;
   }
 
   void run_tiles(std::int64_t first, int count, std::int64_t channel_tile) {
@@ -100,28 +118,32 @@ class Walk {
       tiles[0].count += tiles[1].count;
       count = 1;
     }
-    for (int i = 0; i < count; ++i) finish(tiles[i], sums_[0] + i * kTileRows * width_);
+    for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
   void sum(int count, std::int64_t channel_tile) {
-    const bool meanwhile =
-        strip_waits_ && count == kTilesAcross && plan_.vectors_of(channel_tile) == kTilesAcross;
-    if (!meanwhile) finish_strip();
-    call_.sums = sums_[0];
-    call_.strip = sums_[1];
-    call_.chain = &chain_.call();
+    const bool leaves =
+        plan_.overlaps && count == kTilesAcross && plan_.vectors_of(channel_tile) == kTilesAcross;
+    if (!leaves) finish_strip();
     const TileKernel kernel =
-        meanwhile ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
+        strip_waits_ ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
     kernel(&call_);
     strip_waits_ = false;
+    in_tiles_ = leaves;
   }
 
   void finish_strip() {
     if (!strip_waits_) return;
-    const StripCall call{sums_[1], &chain_.call(), kWholeStrip};
+    store();
+    const StripCall call{sums_, &chain_.call(), kWholeStrip};
     launch_.strips.front()(&call);
     strip_waits_ = false;
+  }
+
+  void store() {
+    if (in_tiles_) launch_.store(sums_);
+    in_tiles_ = false;
   }
 
   // Applies the chain to the tile's own pixels, row of the output by row, and stores.
@@ -140,10 +162,10 @@ class Walk {
     const RowsCall& chain = chain_.at(
         {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
     if (plan_.overlaps && pixels == kWholeStrip && channels_ == kTilesAcross * kTileLanes) {
-      std::swap(sums_[0], sums_[1]);
       strip_waits_ = true;
       return;
     }
+    store();
     if (strip_ == nullptr) return chain_.finish_pixels(sums, width_, pixels, channels_);
     const StripCall call{sums, &chain, pixels};
     strip_(&call);
@@ -155,14 +177,15 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   std::optional<MatrixStager> stager_;
-  // Of the tiles under way, and of a strip that waits where the chain points. Those of bytes are
-  // i32, moved as floats.
-  float* sums_[2] = {};
-  bool strip_waits_ = false;
+  float* sums_ = nullptr;     ///< those of bytes are i32, moved as floats
+  bool in_tiles_ = false;     ///< the sums have not been stored yet
+  bool strip_waits_ = false;  ///< to be finished, in the tiles; the chain points there
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
   MatrixWindow window_;
-  std::int64_t tiles_ = 0;  ///< of the window
+  std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
+  const std::byte* weights_ = nullptr;         ///< of its group
+  std::int64_t weight_bytes_;                  ///< of a tile of channels
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
@@ -176,27 +199,31 @@ class MatrixProgram final : public Program {
       : plan_(plan),
         begin_(kernel_at<TilesKernel>(entries[0])),
         end_(kernel_at<TilesKernel>(entries[1])),
+        store_(kernel_at<StoreKernel>(entries[2])),
         runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
     const std::size_t tiles = plan.specs().size();
-    for (std::size_t i = 0; i < tiles; ++i) tiles_.push_back(kernel_at<TileKernel>(entries[2 + i]));
+    for (std::size_t i = 0; i < tiles; ++i)
+      tiles_.push_back(kernel_at<TileKernel>(entries[kTiles + i]));
     const std::size_t strips = plan.strips().size();
     for (std::size_t i = 0; plan.in_strips && i < strips; ++i)
-      strips_.push_back(kernel_at<StripKernel>(entries[2 + tiles + i]));
-    if (!plan.in_strips) rows_ = kernel_at<StripChain::RowsKernel>(entries[2 + tiles]);
+      strips_.push_back(kernel_at<StripKernel>(entries[kTiles + tiles + i]));
+    if (!plan.in_strips) rows_ = kernel_at<StripChain::RowsKernel>(entries[kTiles + tiles]);
   }
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    const Launch launch{plan_,   begin_, end_,      tiles_,
-                        strips_, rows_,  arguments, runner_.prepare(arguments, scratch)};
+    const Launch launch{plan_,  begin_,    end_,
+                        store_, tiles_,    strips_,
+                        rows_,  arguments, runner_.prepare(arguments, scratch)};
     const MatrixSchedule schedule(plan_, arguments.parallel.threads());
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
       const Range units = split(schedule.units(), schedule.parts(), part);
-      for (long unit = units.first; unit < units.last; ++unit) {
-        const std::int64_t channel_tile = schedule.channel_tile(unit);
-        if (unit == units.first || channel_tile == 0) walk.start(schedule.window(unit));
-        walk.run(channel_tile);
+      for (long unit = units.first; unit < units.last;) {
+        walk.start(schedule.window(unit));
+        std::int64_t channel_tile = schedule.channel_tile(unit);
+        for (; unit < units.last && channel_tile < plan_.tiles_of_channels; ++unit)
+          walk.run(channel_tile++);
       }
     });
   }
@@ -208,14 +235,17 @@ class MatrixProgram final : public Program {
   }
 
  private:
+  static constexpr std::size_t kTiles = 3;  ///< entries before those of tile kernels
+
   static const void* prologue(const MatrixPlan& plan, std::span<const void* const> entries) {
     const std::size_t before =
-        2 + plan.specs().size() + (plan.in_strips ? plan.strips().size() : 1);
+        kTiles + plan.specs().size() + (plan.in_strips ? plan.strips().size() : 1);
     return entries.size() > before ? entries[before] : nullptr;
   }
 
   MatrixPlan plan_;
   TilesKernel begin_, end_;
+  StoreKernel store_;
   std::vector<TileKernel> tiles_;
   std::vector<StripKernel> strips_;
   StripChain::RowsKernel rows_ = nullptr;

@@ -112,6 +112,24 @@ bool runs_on(const MatrixPlan& plan) {
                              [&](const ElementView& element) { return evenly(element.view); });
 }
 
+/// What would push the other out of a first-level cache of 48 KB, and itself, too, before it is
+/// wanted again: weights of one tile of channels by the next strip, or those of all by the next
+/// window; a window's input by the next tile of channels.
+Far far_operand(const MatrixPlan& plan) {
+  constexpr std::int64_t kNearest = 48 << 10, kFewStrips = 2;
+  const ConvGeometry& conv = plan.shape.conv;
+  const std::int64_t strips =
+      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
+  const std::int64_t weights =
+      (strips == 1 ? plan.group_vectors() : kTilesAcross) * plan.vector_bytes();
+  const std::int64_t input = plan.config.staged ? conv.filter[0] * plan.stage.plane_bytes
+                                                : plan.block_columns * plan.pixel_bytes;
+  if (input + weights <= kNearest) return Far::nothing;
+  if (strips <= kFewStrips) return Far::weights;
+  // Taps share their input.
+  return plan.shape.taps() == 1 ? Far::input : Far::nothing;
+}
+
 /// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
@@ -137,6 +155,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .depth_bytes = depth * element(),
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .pixel_bytes = pixel_bytes,
+                      .far = far,
                       .next_lines = next_lines};
   std::vector<MatrixTileSpec> list;
   for (const int vectors : {kTilesAcross, tail_vectors})
@@ -147,6 +166,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
     }
   if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
   if (overlaps) {
+    list[kTilesAcross - 1].leaves = true;
     list.push_back(list[kTilesAcross - 1]);
     list.back().finishes = true;
   }
@@ -240,6 +260,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.overlaps = plan.in_strips && plan.reads.size() > 1 &&
                   shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
                   plan.finish.reaches({kTilesAcross * kTileLanes, 0, kWholeStrip});
+  plan.far = far_operand(plan);
   plan_fetches(plan);
   return plan;
 }

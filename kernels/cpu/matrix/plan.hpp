@@ -38,11 +38,12 @@ struct MatrixPlan {
   DirectShape shape;
   ConvGeometry source;  ///< before joining: what is staged and packed
   std::int64_t joined_rows = 1;
+  Far far = Far::nothing;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
-  bool overlaps = false;   ///< whole strips are finished while the next ones are summed
+  bool overlaps = false;   ///< whole strips are left in the tiles and finished by the next kernel
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero

@@ -32,6 +32,7 @@ class MatrixRecipe final : public Recipe {
     std::vector<Function> functions;
     functions.push_back({"matrix_begin", emit_matrix_begin(plan_.depth * plan_.element())});
     functions.push_back({"matrix_end", emit_matrix_end()});
+    functions.push_back({"matrix_store", emit_matrix_store()});
     for (const MatrixTileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("matrix_tile_{}x{}{}", spec.tiles, spec.vectors,
                                        spec.finishes ? "_finishing" : ""),

@@ -19,6 +19,12 @@ Xbyak::Tmm sums_tile(int tile, int vector) { return Xbyak::Tmm(tile * kTilesAcro
 Xbyak::Tmm input_tile(int tile) { return Xbyak::Tmm(4 + tile); }
 Xbyak::Tmm weights_tile(int vector) { return Xbyak::Tmm(6 + vector); }
 
+/// Where a kernel keeps the sums of one tile, [pixel][channel].
+Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, int tile, int vector,
+                           int vectors) {
+  return code.ptr[sums + (tile * kTileRows * vectors + vector) * kTileBytes];
+}
+
 class MatrixTileCode {
  public:
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
@@ -29,15 +35,17 @@ class MatrixTileCode {
   std::vector<std::byte> emit() {
     code_.enter();
     read_call();
-    each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
     std::int64_t steps = spec_.steps;
-    if (strip_) steps -= finish_meanwhile();
+    if (strip_)
+      steps -= finish_meanwhile();
+    else
+      each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
     code_.vpxor(xmm0, xmm0, xmm0);
     constexpr std::int64_t kUnrolled = 4;
     const std::int64_t turns = steps > kUnrolled ? steps / kUnrolled : 0;
     if (turns > 0) repeat(turns, [&] { sum_awake(kUnrolled); });
     sum_awake(static_cast<int>(steps - turns * kUnrolled));
-    store();
+    if (!spec_.leaves) store();
     code_.leave();
     return code_.finish();
   }
@@ -46,11 +54,9 @@ class MatrixTileCode {
   /// The code that finishes a strip, with pointers in what the products leave over.
   struct Strip {
     Strip(VectorCode& code, const FinishSpec& finish)
-        : own_sums(code.reserve_words(1)),
-          pointers(code, finish, kPointers),
+        : pointers(code, finish, kPointers),
           storage(code, {rax, rax, rax}, finish.bf16),
           emitter(code, spec, finish, kSums, pointers, storage) {}
-    int own_sums;  ///< word of the stack
     StripSpec spec{kTilesAcross, kTileLanes};
     ChainPointers pointers;
     Storage storage;
@@ -75,14 +81,19 @@ class MatrixTileCode {
     const auto steps = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));
     const int pixels = kWholeStrip / static_cast<int>(steps);
-    repeat(steps, [&] {
-      sum_steps(1);
+    const auto finish = [&] {
       for (int done = 0; done < pixels; done += kMostPixels) {
         strip_->emitter.finish(std::min(pixels, kMostPixels));
         strip_->emitter.move(std::min(pixels, kMostPixels));
       }
+    };
+    store_and_sum();
+    finish();
+    if (steps == 1) return steps;
+    repeat(steps - 1, [&] {
+      sum_steps(1);
+      finish();
     });
-    code_.mov(kSums, code_.stack_word(strip_->own_sums));
     return steps;
   }
 
@@ -94,13 +105,10 @@ class MatrixTileCode {
     code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
     code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
     if (strip_) {
-      code_.mov(rax, field(offsetof(MatrixTileCall, sums)));
-      code_.mov(code_.stack_word(strip_->own_sums), rax);
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
       strip_->pointers.read(rcx);
     }
-    code_.mov(kSums,
-              field(strip_ ? offsetof(MatrixTileCall, strip) : offsetof(MatrixTileCall, sums)));
+    code_.mov(kSums, field(offsetof(MatrixTileCall, sums)));
     code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
     code_.mov(kRowBytes.cvt32(), kTileBytes);
   }
@@ -115,8 +123,22 @@ class MatrixTileCode {
   int step_bytes() const { return spec_.vectors * weight_bytes(); }
 
   void sum_steps(int steps) {
+    sum_steps(steps, [](int, int) {});
+  }
+
+  /// The first step, whose products wait for no store but that of their own tile.
+  void store_and_sum() {
+    code_.mov(kStoredRow.cvt32(), spec_.vectors * kTileBytes);
+    sum_steps(1, [&](int t, int v) {
+      store(t, v);
+      code_.tilezero(sums_tile(t, v));
+    });
+  }
+
+  template <typename F>
+  void sum_steps(int steps, const F& before_product) {
     for (int step = 0; step < steps; ++step) {
-      sum_step(step);
+      sum_step(step, before_product);
       for (int i = 0; i < spec_.next_lines; ++i)
         code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
     }
@@ -135,18 +157,25 @@ class MatrixTileCode {
   /// do not keep it awake.
   void stay_awake() { code_.vmulps(zmm0, zmm0, zmm0); }
 
-  void sum_step(int step) {
+  template <typename F>
+  void sum_step(int step, const F& before_product) {
     code_.mov(kInput[0], ptr[kSteps + 8 * step]);
     code_.add(kInput[0], kBase);
     if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
     for (int t = 0; t < spec_.tiles; ++t) {
-      code_.tileloadd(input_tile(t), ptr[kInput[t] + kPixelBytes]);
+      load(input_tile(t), ptr[kInput[t] + kPixelBytes], spec_.far == Far::input);
       for (int v = 0; v < spec_.vectors; ++v) {
         const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0) code_.tileloadd(weights_tile(v), ptr[kWeights + kRowBytes + at]);
+        if (t == 0)
+          load(weights_tile(v), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
+        before_product(t, v);
         multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
       }
     }
+  }
+
+  void load(const Xbyak::Tmm& tile, const Xbyak::Address& from, bool is_far) {
+    is_far ? code_.tileloaddt1(tile, from) : code_.tileloadd(tile, from);
   }
 
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {
@@ -161,16 +190,18 @@ class MatrixTileCode {
   }
 
   void store() {
-    const int row = spec_.vectors * kTileBytes;
-    code_.mov(kRowBytes.cvt32(), row);
-    each_sum([&](int t, int v) {
-      code_.tilestored(ptr[kSums + kRowBytes + t * kTileRows * row + v * kTileBytes],
-                       sums_tile(t, v));
-    });
+    code_.mov(kStoredRow.cvt32(), spec_.vectors * kTileBytes);
+    each_sum([&](int t, int v) { store(t, v); });
+  }
+
+  void store(int tile, int vector) {
+    code_.tilestored(stored_sums(code_, kSums + kStoredRow, tile, vector, spec_.vectors),
+                     sums_tile(tile, vector));
   }
 
   static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
-                                   kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13;
+                                   kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13,
+                                   kStoredRow = rax;
   static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
   const MatrixTileSpec& spec_;
   VectorCode code_;
@@ -197,6 +228,16 @@ std::array<std::uint8_t, 64> tile_shapes(int depth_bytes) {
 
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish) {
   return MatrixTileCode(spec, finish).emit();
+}
+
+std::vector<std::byte> emit_matrix_store() {
+  VectorCode code(Isa::avx512);
+  code.mov(eax, kTilesAcross * kTileBytes);
+  for (int t = 0; t < kTilesAcross; ++t)
+    for (int v = 0; v < kTilesAcross; ++v)
+      code.tilestored(stored_sums(code, rdi + rax, t, v, kTilesAcross), sums_tile(t, v));
+  code.ret();
+  return code.finish();
 }
 
 std::vector<std::byte> emit_matrix_begin(int depth_bytes) {

@@ -11,6 +11,9 @@ namespace fuseplan::cpu {
 
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish);
 
+/// `void(void* sums)`: stores the sums that a full kernel left in the tiles.
+std::vector<std::byte> emit_matrix_store();
+
 /// `void()`: gives the tiles the shapes that kernels of this depth expect. A thread calls it before
 /// the first of them.
 std::vector<std::byte> emit_matrix_begin(int depth_bytes);

@@ -31,16 +31,20 @@ constexpr int kTileBytes = 64;   ///< of a tile's row
 constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
 constexpr int kWholeStrip = kTilesAcross * kTileRows;  ///< pixels of a full kernel
 
-/// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels, and, if it `finishes`,
-/// applies the chain to a whole strip of sums while its own products are under way.
+/// The operand that is not to be kept in the first-level cache, for the sake of the other.
+enum class Far : std::uint8_t { nothing, input, weights };
+
+/// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels.
 struct MatrixTileSpec {
   Product product{};
   int tiles = 0, vectors = 0;
   int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
-  int next_lines = 0;            ///< cache lines of the next weights that a step fetches
-  bool finishes = false;
+  Far far = Far::nothing;
+  int next_lines = 0;     ///< cache lines of the next weights that a step fetches
+  bool leaves = false;    ///< its sums stay in their tiles
+  bool finishes = false;  ///< stores a whole strip that was left, and applies the chain meanwhile
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
@@ -51,9 +55,8 @@ struct MatrixTileCall {
   const void* weights = nullptr;        ///< see pack_weights.hpp
   const void* next = nullptr;           ///< weights that will be wanted next
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
-  void* sums = nullptr;
-  const void* strip = nullptr;      ///< sums of kWholeStrip x kTilesAcross tiles to be finished
-  const RowsCall* chain = nullptr;  ///< at the strip's first pixel and channel
+  void* sums = nullptr;                 ///< where they are stored: its own, or those it finishes
+  const RowsCall* chain = nullptr;      ///< at the first pixel and channel of those it finishes
 };
 
 }  // namespace fuseplan::cpu
