@@ -74,7 +74,9 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
       [](auto& context) { context.traits.isa = cpu::Isa::avx2; },
       [](auto& context) { context.traits.extensions.vnni = true; },
       [](auto& context) { context.options.passes.disabled = 2; },
-      [&](auto& context) { context.options.pin = {std::string(solver->id()), other}; },
+      [&](auto& context) {
+        context.options.pin = {std::string(solver->id()), other};
+      },
       [](auto& context) { context.filter.pinned = "cpu_portable"; },
   };
   std::size_t kernels = 1;
