@@ -23,13 +23,14 @@ class CpuDirect final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(space(question));
+    return texts_of(cpu::direct_configs(question.problem, target_of(question)));
   }
   std::string first_config(const Question& question) const override {
-    return to_text(space(question).front());
+    return to_text(cpu::first_direct_config(question.problem, target_of(question)));
   }
   bool offers(const Question& question, std::string_view config) const override {
-    return is_among(space(question), cpu::parse_direct_config, config);
+    const auto parsed = cpu::parse_direct_config(config);
+    return parsed && cpu::has_direct_config(question.problem, target_of(question), *parsed);
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -56,11 +57,6 @@ class CpuDirect final : public Solver {
         "f32:1x8x5x9x9:nchw;conv(f32:20x8x3x3x3,pad=1x1x1);bias(f32:1x20x1x1x1);activation(mish)",
         "f16:1x9x4x7x7:ndhwc;conv(f16:17x9x2x3x3,pad=0x1x1,stride=1x2x2);activation(hardswish)",
     };
-  }
-
- private:
-  static std::vector<cpu::DirectConfig> space(const Question& question) {
-    return cpu::direct_configs(question.problem, target_of(question));
   }
 };
 

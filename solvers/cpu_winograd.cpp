@@ -61,7 +61,8 @@ class CpuWinograd final : public Solver {
     return texts_of(space(question));
   }
   std::string first_config(const Question& question) const override {
-    return to_text(space(question).front());
+    return to_text(cpu::first_winograd_config(question.problem, question.traits.isa,
+                                              cpu::core_rates(question.traits.family)));
   }
   bool offers(const Question& question, std::string_view config) const override {
     return is_among(space(question), cpu::parse_winograd_config, config);

@@ -169,6 +169,10 @@ void settle(std::vector<Operand>& operands, Leaf leaf, std::initializer_list<Exp
     kept.push_back(std::move(operands[static_cast<std::size_t>(index)]));
   }
   operands = std::move(kept);
+  const auto stays = [&](int index) {
+    return renumbered[static_cast<std::size_t>(index)] == index;
+  };
+  if (std::ranges::all_of(read, stays)) return;
   for (Expr* expr : exprs) {
     Expr settled{{}, expr->roots};
     for (Ref ref = 0; ref < expr->graph.size(); ++ref) {

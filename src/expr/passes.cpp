@@ -24,7 +24,10 @@ std::string text_of(const Chain& chain) {
 PassReport run(const PassInfo& pass, bool enabled, bool with_text, Chain& chain) {
   PassReport report{pass.name, enabled, 0, nodes_of(chain), 0, {}, {}};
   if (with_text) report.before = text_of(chain);
-  if (enabled) report.applied = pass.run(chain.expr) + pass.run(chain.sums);
+  if (enabled) {
+    report.applied = pass.run(chain.expr);
+    if (!chain.sums.roots.empty()) report.applied += pass.run(chain.sums);
+  }
   report.nodes_after = nodes_of(chain);
   if (with_text) report.after = text_of(chain);
   return report;

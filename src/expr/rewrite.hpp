@@ -35,7 +35,8 @@ inline Node with_arguments(Node node, const std::vector<Ref>& moved) {
 
 /// Rebuilds `expr` in order. For each function node, `rule(out, node, original)` gets the node with
 /// its arguments already in `out`, and the node's number in `expr`; it returns a replacement in
-/// `out`, or kNoRef to keep the node. Returns the number of replacements.
+/// `out`, or kNoRef to keep the node. Returns the number of replacements; without any, `expr` stays
+/// as it is, which is compact if a pass or lowering made it.
 template <typename Rule>
 int rewrite(Expr& expr, Rule&& rule) {
   Rebuilt out;
@@ -49,6 +50,7 @@ int rewrite(Expr& expr, Rule&& rule) {
     replaced += replacement != kNoRef;
     moved.push_back(replacement != kNoRef ? replacement : out.graph.push(node));
   }
+  if (replaced == 0) return 0;
   for (Ref& root : expr.roots) root = moved[static_cast<std::size_t>(root)];
   expr = compact({std::move(out.graph), std::move(expr.roots)});
   return replaced;

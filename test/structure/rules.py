@@ -23,7 +23,7 @@ NARROWER = {
 
 # <header> -> the only files that may know it.
 PRIVATE_LIBRARIES = [
-    (r"sqlite3\.h", r"src/cache/sqlite\.[ch]pp|test/unit/cache_io_errors\.cpp"),
+    (r"sqlite3\.h", r"src/cache/sqlite\.[ch]pp|test/support/hooked_disk\.hpp"),
     (r"xbyak/.*", r"kernels/cpu/.*"),
     (r"omp\.h", r"src/base/parallel\.cpp|src/driver/.*|test/bench/.*"),
     (r"sodium\.h", r"src/base/digest\.cpp"),

@@ -171,6 +171,8 @@ TEST_F(CacheDamage, SwappedRows) {
 TEST_F(CacheDamage, ForeignFilesAreSetAside) {
   const std::function<void()> damages[] = {
       [&] { write_file(database(), std::string(10000, 'x')); },
+      [&] { write_file(database(), std::string(10000, '\1')); },  // no write-ahead log's either
+      [&] { write_file(database(), "SQLite format 3" + std::string(85, '\0') + "and no more"); },
       [&] { sql("PRAGMA application_id = 7"); },
       [&] { sql("PRAGMA application_id = 0; PRAGMA user_version = 0"); },
       [&] { sql("PRAGMA user_version = 0"); },

@@ -2,20 +2,21 @@
 // Each call that SQLite makes to the disk fails once, alone and with all that follow it: the store
 // answers as if it had no disk, gives no wrong row, leaves no descriptor behind, and heals.
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
-#include <cstring>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
-#include "cache/sqlite.hpp"
 #include "support/cache_rows.hpp"
+#include "support/hooked_disk.hpp"
 #include "support/processes.hpp"
 
 namespace fuseplan::test {
 namespace {
 
-/// The operations that can fail, and how.
-enum class Io { read, write, truncate, sync, size, lock, open, remove, access, count };
+namespace fs = std::filesystem;
+
+/// An operation that can fail, and how.
 struct IoError {
   Io io;
   int code;
@@ -42,107 +43,20 @@ struct Plan {
   int left = 0;
   bool stays = false;
   int sprung = 0;
+  int after_open = -1;  ///< not negative: `left` is counted anew from every time a file is opened
 
   int code_for(Io io) {
+    if (io == Io::open && after_open >= 0) left = after_open;
     if (error == nullptr || error->io != io) return SQLITE_OK;
     if (left > 0) return --left, SQLITE_OK;
     if (sprung > 0 && !stays) return SQLITE_OK;
     ++sprung;
     return error->code;
   }
-} plan;
-
-/// A file of ours, with SQLite's own behind it.
-struct File {
-  sqlite3_file base;
-  sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
-};
-
-sqlite3_file* real(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real(); }
-
-/// The real method with the same arguments, unless it is its turn to fail.
-template <auto Method, Io kIo, typename... Args>
-int call(sqlite3_file* file, Args... args) {
-  if (const int code = plan.code_for(kIo); code != SQLITE_OK) return code;
-  return (real(file)->pMethods->*Method)(real(file), args...);
-}
-template <auto Method, typename Result, typename... Args>
-Result pass(sqlite3_file* file, Args... args) {
-  return (real(file)->pMethods->*Method)(real(file), args...);
-}
-
-using M = sqlite3_io_methods;
-using i64 = sqlite3_int64;
-int close_file(sqlite3_file* file) {
-  return real(file)->pMethods == nullptr ? SQLITE_OK : pass<&M::xClose, int>(file);
-}
-
-// Version 1: no shared memory and no mapping, which the store does not use.
-const sqlite3_io_methods kMethods{
-    1,
-    close_file,
-    call<&M::xRead, Io::read, void*, int, i64>,
-    call<&M::xWrite, Io::write, const void*, int, i64>,
-    call<&M::xTruncate, Io::truncate, i64>,
-    call<&M::xSync, Io::sync, int>,
-    call<&M::xFileSize, Io::size, i64*>,
-    call<&M::xLock, Io::lock, int>,
-    pass<&M::xUnlock, int, int>,
-    call<&M::xCheckReservedLock, Io::lock, int*>,
-    pass<&M::xFileControl, int, int, void*>,
-    pass<&M::xSectorSize, int>,
-    pass<&M::xDeviceCharacteristics, int>,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-};
-
-/// SQLite's default way to the disk for as long as it lives.
-class FailingDisk {
- public:
-  FailingDisk() : real_(sqlite3_vfs_find(nullptr)), vfs_(*real_) {
-    vfs_.zName = "failing";
-    vfs_.pNext = nullptr;
-    vfs_.szOsFile = static_cast<int>(sizeof(File)) + real_->szOsFile;
-    vfs_.pAppData = real_;
-    vfs_.xOpen = [](sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out) {
-      file->pMethods = nullptr;
-      if (const int code = plan.code_for(Io::open); code != SQLITE_OK) return code;
-      std::memset(real(file), 0, sizeof(sqlite3_file));
-      auto* next = static_cast<sqlite3_vfs*>(vfs->pAppData);
-      const int code = next->xOpen(next, name, real(file), flags, out);
-      if (code == SQLITE_OK) file->pMethods = &kMethods;
-      return code;
-    };
-    vfs_.xDelete = [](sqlite3_vfs* vfs, const char* name, int sync) {
-      if (const int code = plan.code_for(Io::remove); code != SQLITE_OK) return code;
-      auto* next = static_cast<sqlite3_vfs*>(vfs->pAppData);
-      return next->xDelete(next, name, sync);
-    };
-    vfs_.xAccess = [](sqlite3_vfs* vfs, const char* name, int flags, int* result) {
-      if (const int code = plan.code_for(Io::access); code != SQLITE_OK) return code;
-      auto* next = static_cast<sqlite3_vfs*>(vfs->pAppData);
-      return next->xAccess(next, name, flags, result);
-    };
-    EXPECT_EQ(sqlite3_vfs_register(&vfs_, 1), SQLITE_OK);
-  }
-  ~FailingDisk() {
-    plan = {};
-    sqlite3_vfs_unregister(&vfs_);
-    sqlite3_vfs_register(real_, 1);
-  }
-  FailingDisk(const FailingDisk&) = delete;
-
- private:
-  sqlite3_vfs* real_;
-  sqlite3_vfs vfs_;
 };
 
 int open_descriptors() {
-  return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+  return static_cast<int>(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
 }
 
 class CacheIoErrors : public ::testing::Test {
@@ -158,9 +72,17 @@ class CacheIoErrors : public ::testing::Test {
     }
   }
 
+  std::vector<std::string> set_aside() const {
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::directory_iterator(directory_.path()))
+      if (entry.path().string().find(".bad-") != std::string::npos) paths.push_back(entry.path());
+    return paths;
+  }
+
   /// What a process does while the disk fails. Returns how often it did.
   int use_failing(const IoError& error, int number, bool stays) {
-    plan = {&error, number, stays, 0};
+    for (const std::string& path : set_aside()) fs::remove(path);
+    plan_ = {&error, number, stays};
     {
       StoreConfig config = impatient();
       config.synchronous = error.io == Io::sync;  // otherwise there are no such calls
@@ -171,8 +93,8 @@ class CacheIoErrors : public ::testing::Test {
       expect_right_or_nothing(*store, 1);
       EXPECT_LE(store.warnings.size(), 3u);
     }
-    const int sprung = plan.sprung;
-    plan = {};
+    const int sprung = plan_.sprung;
+    plan_ = {};
     return sprung;
   }
 
@@ -192,11 +114,18 @@ class CacheIoErrors : public ::testing::Test {
     EXPECT_TRUE(report.problems.empty());
   }
 
+  /// The file is what it was, whatever the disk answered: there is nothing to set aside.
+  void expect_kept() {
+    EXPECT_TRUE(set_aside().empty());
+    EXPECT_EQ(WatchedStore(directory_.path())->find(sample_key(1)), sample_row(1));
+  }
+
   TemporaryDirectory directory_;
+  Plan plan_;
+  HookedDisk disk_{[this](Io io, int) { return plan_.code_for(io); }};
 };
 
 TEST_F(CacheIoErrors, OfEveryCall) {
-  const FailingDisk disk;
   use_healed();
   const int descriptors = open_descriptors();
   int failures = 0;
@@ -206,6 +135,8 @@ TEST_F(CacheIoErrors, OfEveryCall) {
       for (int number = 0; use_failing(error, number, stays) > 0; ++number) {
         SCOPED_TRACE(std::string(error.name) + " " + std::to_string(number) +
                      (stays ? " and all behind it" : ""));
+        // To SQLite a short read is the end of the file, and a file that is cut short is damaged.
+        if (error.code != SQLITE_IOERR_SHORT_READ) expect_kept();
         use_healed();
         ++seen;
         if (HasFailure()) return;
@@ -215,6 +146,83 @@ TEST_F(CacheIoErrors, OfEveryCall) {
   }
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_GT(failures, 80) << "too little failed to show anything";
+}
+
+/// Looks rows up for `often` times, none of which succeeds, and returns the seconds that took.
+int look_in_vain(WatchedStore& store, int often) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < often; ++i) EXPECT_FALSE(store->find(sample_key(1)));
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(taken).count());
+}
+
+// Every compile of a program that makes hundreds would otherwise wait for the same error again.
+TEST_F(CacheIoErrors, AreMetOnceASecond) {
+  constexpr int kLooks = 300;
+  use_healed();
+  for (const IoError& error : kErrors) {
+    if (error.io != Io::open && error.code != SQLITE_IOERR_READ) continue;
+    for (const bool opened : {false, true}) {
+      if (opened && error.io == Io::open) continue;
+      SCOPED_TRACE(std::string(error.name) + (opened ? " of an open database" : ""));
+      StoreConfig config = impatient();
+      config.memory_bytes = 0;
+      WatchedStore store(directory_.path(), config);
+      if (opened) {
+        EXPECT_TRUE(store->find(sample_key(3)));
+        // What SQLite knows of the file is out of date now, so that it reads.
+        WatchedStore(directory_.path())->put(sample_key(10), sample_row(10));
+        WatchedStore(directory_.path())->erase(sample_key(10));
+      }
+      plan_ = {&error, 0, true};
+      const int seconds = look_in_vain(store, kLooks);
+      EXPECT_GE(plan_.sprung, 1);
+      EXPECT_LE(plan_.sprung, 2 * (seconds + 1)) << "in " << kLooks << " lookups";
+      EXPECT_EQ(store.warnings.size(), 1u);
+      plan_ = {};
+      std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+      EXPECT_EQ(store->find(sample_key(1)), sample_row(1)) << "the disk is well again";
+    }
+  }
+}
+
+// The database opens, and only the row itself cannot be read.
+TEST_F(CacheIoErrors, OfRowsAreMetOnceASecond) {
+  constexpr int kLooks = 300, kMany = 1000;
+  use_healed();
+  const IoError& error = kErrors[0];
+  ASSERT_EQ(error.io, Io::read);
+  StoreConfig config = impatient();
+  config.memory_bytes = 0;
+  config.mode = CacheMode::ro;
+  plan_ = {&error, kMany, true};
+  EXPECT_TRUE(WatchedStore(directory_.path(), config)->find(sample_key(1)));
+  const int reads = kMany - plan_.left;
+  ASSERT_GE(reads, 3);
+  WatchedStore store(directory_.path(), config);
+  plan_ = {&error, kMany, true, 0, reads - 1};
+  const int seconds = look_in_vain(store, kLooks);
+  EXPECT_GE(plan_.sprung, 1);
+  EXPECT_LE(plan_.sprung, 2 * (seconds + 1)) << "in " << kLooks << " lookups";
+  plan_ = {};
+  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  EXPECT_EQ(store->find(sample_key(1)), sample_row(1));
+}
+
+// How much has to be evicted is an estimate.
+TEST_F(CacheIoErrors, AFullDiskIsTriedOnceMore) {
+  use_healed();
+  constexpr IoError kFull = {Io::write, SQLITE_FULL, "full"};
+  for (const bool stays : {false, true}) {
+    WatchedStore store(directory_.path());
+    plan_ = {&kFull, 0, stays};
+    store->put(sample_key(20 + stays), sample_row(20 + stays));
+    EXPECT_GE(plan_.sprung, 1);
+    plan_ = {};
+    EXPECT_EQ(store->stats().stored, stays ? 0u : 1u);
+    EXPECT_EQ(store->stats().dropped, stays ? 1u : 0u);
+    EXPECT_EQ(store.warnings.size(), stays ? 1u : 0u);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <utility>
@@ -101,6 +102,18 @@ TEST(CacheKey, FieldBoundariesCount) {
 TEST(CacheKey, TextKeepsAFieldOnOneLine) {
   const CacheKey key = KeyBuilder().field("plan", "a\nb\\c\x01").field("n", -3).build();
   EXPECT_EQ(key.text, "plan=a\\x0ab\\\\c\\x01\nn=-3\n");
+  // What is written out is printable, and no two values are written alike.
+  std::set<std::string> texts;
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string value(1, static_cast<char>(byte));
+    const std::string text = KeyBuilder().field(value, value + value).build().text;
+    EXPECT_TRUE(texts.insert(text).second) << byte;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << byte;
+    EXPECT_EQ(std::count_if(text.begin(), text.end(), [](char c) { return c > 0 && c < ' '; }), 1);
+    EXPECT_EQ(text.find('\x7f'), text.npos) << byte;
+  }
+  EXPECT_NE(KeyBuilder().field("a", "\n").build().text,
+            KeyBuilder().field("a", "\\x0a").build().text);
 }
 
 }  // namespace

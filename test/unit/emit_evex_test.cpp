@@ -99,10 +99,83 @@ TEST(EmitEvex, LoadsAndStores) {
         const auto all = [&](auto& code) {
           code.vmovups(Zmm(reg), at);
           code.vmovups(at, Zmm(reg));
+          code.vmovntps(at, Zmm(reg));
           code.vbroadcastss(Zmm(reg), dword);
         };
         EXPECT_TRUE(agree(all)) << reg << " " << base << " " << displacement;
       }
+}
+
+TEST(EmitEvex, Prefetches) {
+  for (int base = 0; base < 16; ++base)
+    for (const int displacement : kDisplacements) {
+      const Address at = memory(base, displacement, false);
+      const auto all = [&](auto& code) {
+        code.prefetcht0(at);
+        code.prefetcht1(at);
+        code.prefetchw(at);
+      };
+      EXPECT_TRUE(agree(all)) << base << " " << displacement;
+    }
+}
+
+TEST(EmitEvex, Clears) {
+  for (int reg = 0; reg < 32; ++reg) {
+    const Xbyak::Xmm low(reg);
+    EXPECT_EQ(ours([&](auto& code) { code.clear(reg); }),
+              xbyaks([&](auto& code) { code.vxorps(low, low, low); }))
+        << reg;
+  }
+}
+
+TEST(EmitEvex, RepeatsWhatItRecorded) {
+  using namespace Xbyak::util;
+  const auto instructions = [](auto& code) {
+    code.vfmadd213ps(Zmm(9), Zmm(30), ptr_b[r12 - 4]);
+    code.vmaxps(Zmm(17), Zmm(0), Zmm(25));
+    code.vmovups(Zmm(4), Zmm(31));
+    code.vbroadcastss(Zmm(2), dword[rbp + 512]);
+    code.vmovups(ptr[rsp + 64], Zmm(11));
+    code.vmovntps(ptr[r13], Zmm(0));
+  };
+  const auto repeated = [&](auto& code) {
+    code.record();
+    instructions(code);
+    const auto recorded = code.recorded();
+    ASSERT_TRUE(recorded.has_value());
+    ASSERT_EQ(recorded->size(), 6u);
+    for (const auto& instruction : *recorded) code.put(instruction);
+  };
+  const auto twice = xbyaks([&](auto& code) {
+    instructions(code);
+    instructions(code);
+  });
+  EXPECT_EQ(ours(repeated), twice);
+}
+
+TEST(EmitEvex, RecordsNothingThatItCannotRepeat) {
+  using namespace Xbyak::util;
+  const auto is_recorded = [](const auto& emit) {
+    cpu::VectorCode code(cpu::Isa::avx512);
+    code.record();
+    emit(code);
+    return code.recorded().has_value();
+  };
+  EXPECT_TRUE(is_recorded([](auto& c) { c.vaddps(zmm1, zmm2, zmm3); }));
+  EXPECT_FALSE(is_recorded([](auto& c) { c.mov(rax, rcx); })) << "alone";
+  EXPECT_FALSE(is_recorded([](auto& c) {
+    c.mov(rax, rcx);
+    c.vaddps(zmm1, zmm2, zmm3);
+  })) << "before";
+  EXPECT_FALSE(is_recorded([](auto& c) {
+    c.vaddps(zmm1, zmm2, zmm3);
+    c.vcvtdq2ps(zmm1, zmm1);
+    c.vaddps(zmm1, zmm2, zmm3);
+  })) << "between";
+  EXPECT_FALSE(is_recorded([](auto& c) {
+    c.vaddps(zmm1, zmm2, zmm3);
+    c.vaddps(ymm1, ymm2, ymm3);
+  })) << "behind";
 }
 
 TEST(EmitEvex, OthersAreXbyaks) {
@@ -121,6 +194,9 @@ TEST(EmitEvex, OthersAreXbyaks) {
   EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(ymm1, ymm2, ptr[rax]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(zmm1, zmm2, ptr_b[rax + rdx]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1, xmm20); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovntps(ptr[rax + 32], ymm3); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovntps(ptr[rax + rcx], zmm3); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.prefetchw(ptr[rax + rcx * 8 - 64]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1 | k | c.T_z, dword[rax + 4]); }));
 }
 

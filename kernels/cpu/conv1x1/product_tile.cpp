@@ -20,12 +20,12 @@ const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
  public:
-  explicit ProductEmitter(const ProductSpec& spec)
+  ProductEmitter(const ProductSpec& spec, FinishNeeds& needs)
       : spec_(spec),
         code_(Isa::avx512),
         pointers_(code_, spec_.finish, kPointers),
         storage_(code_, {rdx, rax, rcx}),
-        finisher_(code_, spec_.finish, pointers_, storage_) {}
+        finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -106,7 +106,7 @@ class ProductEmitter {
   void sum() {
     VectorCode& c = code_;
     take_registers();
-    for (const int sum : sums_) c.vxorps(Xbyak::Xmm(sum), Xbyak::Xmm(sum), Xbyak::Xmm(sum));
+    for (const int sum : sums_) c.clear(sum);
     c.mov(kVector, kVectors);
     c.mov(kScalar, kScalars);
     const std::int64_t turn = unroll(), turns = spec_.depth / turn;
@@ -234,10 +234,10 @@ bool product_embeds(int rows, int vectors) {
   return vectors == 1 || (rows + 1) * vectors >= kRegisters;
 }
 
-std::vector<std::byte> emit_product(const ProductSpec& spec) {
+std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs) {
   require(product_fits(spec.rows, spec.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.rows, spec.vectors);
-  return ProductEmitter(spec).emit();
+  return ProductEmitter(spec, needs).emit();
 }
 
 }  // namespace fuseplan::cpu

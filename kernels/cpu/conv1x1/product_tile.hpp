@@ -10,6 +10,8 @@
 
 namespace fuseplan::cpu {
 
+class FinishNeeds;
+
 /// One kernel: tiles of `rows` x `vectors` sums over `depth` products of a vector and a scalar,
 ///   sum[row][vector] = sum over d of vectors[d][vector] * scalars[d][row],
 /// finished by the chain where they are and stored; tile after tile. Steps in bytes.
@@ -45,6 +47,7 @@ bool product_fits(int rows, int vectors);
 bool product_embeds(int rows, int vectors);
 
 /// `void product(const ProductCall*)`, for AVX-512.
-std::vector<std::byte> emit_product(const ProductSpec& spec);
+/// `needs`: of its chain.
+std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs);
 
 }  // namespace fuseplan::cpu

@@ -11,6 +11,7 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -34,9 +35,10 @@ class Conv1x1Recipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back({fmt::format("conv1x1_{}x{}_tail{}", spec.rows, spec.vectors, spec.tail),
-                           emit_product(spec)});
+                           emit_product(spec, needs)});
     if (!plan_.finishes)
       functions.push_back(
           {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});

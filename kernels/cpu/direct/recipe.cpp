@@ -14,6 +14,7 @@
 #include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -37,10 +38,12 @@ class DirectRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    FinishNeeds needs(plan_.isa, plan_.finish);
+    const TileFinish finish{plan_.finish, needs};
     for (const TileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),
-                           emit_tile(spec, plan_.in_registers ? &plan_.finish : nullptr)});
+                           emit_tile(spec, plan_.in_registers ? &finish : nullptr)});
     if (!plan_.in_registers) functions.push_back({"direct_rows", emit_rows(plan_.rows)});
     if (!chain_.channels.roots.empty())
       functions.push_back(
@@ -69,13 +72,25 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape.tensors())) return refusal;
-  if (!is_addressable(direct_plan(shape, chain, target, tuning_space(shape, target).front())))
+  if (!is_addressable(direct_plan(shape, chain, target, leading_configs(shape, target).front())))
     return "the input's strides reach further than the 2 GiB of an instruction's displacement";
   return std::nullopt;
 }
 
 std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target) {
   return tuning_space(direct_shape(problem, {}), target);
+}
+
+DirectConfig first_direct_config(const Problem& problem, const Target& target) {
+  return leading_configs(direct_shape(problem, {}), target).front();
+}
+
+bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config) {
+  const DirectShape shape = direct_shape(problem, {});
+  const auto is_in = [&](const std::vector<DirectConfig>& configs) {
+    return std::ranges::find(configs, config) != configs.end();
+  };
+  return is_in(leading_configs(shape, target)) || is_in(tuning_space(shape, target));
 }
 
 std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitChain& chain,

@@ -26,6 +26,9 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
 std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target);
+/// The first of it, and whether `config` is in it: sooner than all of it is made.
+DirectConfig first_direct_config(const Problem& problem, const Target& target);
+bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config);
 
 std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitChain& chain,
                                             const Target& target, const DirectConfig& config);

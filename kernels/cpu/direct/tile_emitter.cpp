@@ -15,7 +15,7 @@ using namespace Xbyak::util;
 /// System V: rdi holds the call. The loops, outermost first: planes, rows, channels, taps.
 class TileCode {
  public:
-  TileCode(const TileSpec& spec, const FinishSpec* finish)
+  TileCode(const TileSpec& spec, const TileFinish* finish)
       : spec_(spec), finish_(finish), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
@@ -52,15 +52,15 @@ class TileCode {
 
   void finish(const Xbyak::Reg64& call) {
     const Xbyak::Reg64 pointers[] = {rcx, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
-    ChainPointers at(code_, *finish_, pointers);
+    ChainPointers at(code_, finish_->spec, pointers);
     at.read(call);
-    Storage storage(code_, {rax, rax, rax}, finish_->bf16);
+    Storage storage(code_, {rax, rax, rax}, finish_->spec.bf16);
     for (int i = 0; i < sums(); ++i) code_.vectors().take();
     std::vector<TileSum> tile;
     for (int vector = 0; vector < spec_.vectors; ++vector)
       for (int pixel = 0; pixel < spec_.pixels; ++pixel)
         tile.push_back({sum(pixel, vector).getIdx(), {vector * code_.lanes(), 0, pixel}});
-    TileFinisher(code_, *finish_, at, storage).finish(tile);
+    TileFinisher(code_, finish_->spec, at, storage, &finish_->needs).finish(tile);
   }
 
   int sums() const { return spec_.pixels * spec_.vectors; }
@@ -84,10 +84,7 @@ class TileCode {
       code_.cmp(qword[rdi + static_cast<int>(offsetof(TileCall, accumulate))], 0);
       code_.jne(load);
     }
-    for (int i = 0; i < sums(); ++i) {
-      const Xbyak::Xmm low(i);
-      code_.vxorps(low, low, low);  // writing xmm clears the rest
-    }
+    for (int i = 0; i < sums(); ++i) code_.clear(i);
     if (spec_.all_channels) return;
     code_.jmp(ready);
     code_.L(load);
@@ -106,10 +103,10 @@ class TileCode {
     }
     code_.mov(rdx, ptr[rdx + static_cast<int>(offsetof(RowsCall, output))]);
     const int bytes =
-        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->output.dtype));
+        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->spec.output.dtype));
     for (int pixel = 0; pixel < spec_.pixels; ++pixel)
       for (int byte = 0; byte < bytes; byte += kCacheLine)
-        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->output.column) + byte]);
+        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->spec.output.column) + byte]);
     code_.L(none);
   }
 
@@ -256,7 +253,7 @@ class TileCode {
   }
 
   const TileSpec& spec_;
-  const FinishSpec* finish_;
+  const TileFinish* finish_;
   VectorCode code_;
   Xbyak::Opmask even_halves_{2};
 };
@@ -277,7 +274,7 @@ std::int64_t tile_products(const TileSpec& spec) {
   return products * spec.vectors;
 }
 
-std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish) {
+std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {
   require(spec.isa != Isa::portable && tile_fits(spec.isa, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
           spec.pixels, spec.vectors);

@@ -11,7 +11,14 @@
 
 namespace fuseplan::cpu {
 
+class FinishNeeds;
 struct FinishSpec;
+
+/// A chain for sums in registers, and what it is known to take.
+struct TileFinish {
+  const FinishSpec& spec;
+  FinishNeeds& needs;
+};
 
 /// Steps, in bytes, through the input of a tile kernel.
 struct TileSteps {
@@ -79,6 +86,6 @@ bool tile_fits(Isa isa, int pixels, int vectors);
 std::int64_t tile_products(const TileSpec& spec);
 
 /// `finish`: how calls with TileCall::finish end; nullptr if there are none.
-std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish = nullptr);
+std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish = nullptr);
 
 }  // namespace fuseplan::cpu

@@ -148,12 +148,11 @@ bool may_pair(const DirectShape& shape) {
   return shape.input == DType::bf16 && shape.weights == DType::bf16;
 }
 
-std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target) {
+std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target) {
   std::vector<DirectConfig> configs, pairs;
   const bool staged = shape.input != DType::f32 || shares_rows(shape);
   add_configs(shape, {.pairs = false, .staged = staged}, target.isa, configs);
-  if (!target.extensions.bf16 || !may_pair(shape))
-    return with_variations(std::move(configs), shape);
+  if (!target.extensions.bf16 || !may_pair(shape)) return configs;
   // Copying pays where the tensor's own strides cost more.
   const bool staged_pairs =
       conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
@@ -161,7 +160,11 @@ std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& t
   add_configs(shape, {.pairs = true, .staged = !staged_pairs}, target.isa, pairs);
   const auto at = target.extensions.fast_bf16 ? configs.begin() : configs.end();
   configs.insert(at, pairs.begin(), pairs.end());
-  return with_variations(std::move(configs), shape);
+  return configs;
+}
+
+std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target) {
+  return with_variations(leading_configs(shape, target), shape);
 }
 
 }  // namespace fuseplan::cpu

@@ -11,6 +11,8 @@ namespace fuseplan::cpu {
 
 /// Configurations worth trying, the one a simple model prefers first.
 std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target);
+/// Those at its front that differ by more than the blocks around a tile; found much sooner.
+std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target);
 
 /// Whether input and weights are bf16, so that a configuration may multiply them in pairs.
 bool may_pair(const DirectShape& shape);

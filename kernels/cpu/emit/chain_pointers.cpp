@@ -106,6 +106,12 @@ const ChainPointers::Pointer& ChainPointers::find(Of of, int index) const {
                                [&](const Pointer& p) { return p.of == of && p.index == index; });
 }
 
+std::int64_t ChainPointers::step(int reg, const TilePlace& from, const TilePlace& to) const {
+  const auto found = std::ranges::find_if(
+      pointers_, [&](const Pointer& p) { return p.reg && p.reg->getIdx() == reg; });
+  return found == pointers_.end() ? 0 : bytes(*found, to) - bytes(*found, from);
+}
+
 bool ChainPointers::is_at_hand(int element) const {
   return find(Of::element, element).reg.has_value();
 }

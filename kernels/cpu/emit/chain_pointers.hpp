@@ -31,6 +31,8 @@ class ChainPointers {
   Xbyak::Address element(int index, const TilePlace& place);
   Xbyak::Address channel(int root, const TilePlace& place);
   Xbyak::Address uniform(int root);
+  /// Bytes from one place to another in the tensor whose pointer the register is; 0 if it is none.
+  std::int64_t step(int reg, const TilePlace& from, const TilePlace& to) const;
   /// Whether the element's pointer is in a register.
   bool is_at_hand(int element) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Intel's manual, volume 2, section 2.7: the four bytes in front of an opcode, and displacements of
 // one byte in units of what the instruction reads.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/emit/vector_code.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int kMap0F = 1, kMap0F38 = 2;  // where the opcode stands
 constexpr int kNone = 0, k66 = 1;        // the prefix it would have had
-constexpr int kLongest = 16;
+constexpr int kNoSource = -1;
 
 /// A whole 512-bit register: no mask, no rounding of its own.
 bool is_plain(const Xbyak::Operand& reg) {
@@ -26,30 +27,48 @@ int base_of(const Xbyak::Address& address) {
 
 }  // namespace
 
-/// What tells one instruction from another; `bytes` is what it reads from memory.
-struct VectorCode::Evex {
-  int map, prefix, opcode, bytes;
-};
-
-/// False, and nothing emitted, if an operand is none of the plain ones. `source`: the register
-/// between the other two, 0 if there is none.
-bool VectorCode::encode(const Evex& instruction, const Vec& d, int source,
+/// False, and nothing emitted, if an operand is none of the plain ones.
+bool VectorCode::encode(WideInstruction instruction, const Vec& d, int source,
                         const Xbyak::Operand& from) {
   if (!is_plain(d)) return false;
-  std::uint8_t code[kLongest];
-  int size = 6;
-  const int reg = d.getIdx();
-  int base = 0, index_bit = 0, broadcast = 0, mod_rm = (reg & 7) << 3;
+  instruction.d = static_cast<std::uint8_t>(d.getIdx());
+  instruction.source = static_cast<std::int8_t>(source);
+  int last = from.getIdx();
   if (from.isMEM()) {
     const auto& address = static_cast<const Xbyak::Address&>(from);
-    base = base_of(address);
-    if (base < 0) return false;
-    broadcast = address.isBroadcast() ? 1 : 0;
-    const auto displacement = static_cast<std::int32_t>(address.getDisp());
-    const int unit = broadcast != 0 ? 4 : instruction.bytes;
-    mod_rm |= base & 7;
-    if ((base & 7) == 4) code[size++] = 0x24;  // rsp and r12 are spelled with no index
-    if (displacement == 0 && (base & 7) != 5) {
+    last = base_of(address);
+    if (last < 0) return false;
+    instruction.memory = true;
+    instruction.broadcast = address.isBroadcast();
+    instruction.displacement = static_cast<std::int32_t>(address.getDisp());
+  } else if (!is_plain(from)) {
+    return false;
+  }
+  instruction.last = static_cast<std::uint8_t>(last);
+  put(instruction);
+  return true;
+}
+
+/// All of `code` is copied, as that takes one instruction; what lies behind `size` is overwritten
+/// by what follows.
+inline void VectorCode::append(const Bytes& code, std::size_t size) {
+  if (size_ + code.size() > maxSize_) growMemory();
+  std::memcpy(top_ + size_, code.data(), code.size());
+  size_ += static_cast<std::size_t>(size);
+}
+
+void VectorCode::put(const WideInstruction& instruction) {
+  const std::size_t begin = size_;
+  Bytes code{};
+  std::size_t size = 6;
+  const int reg = instruction.d, source = std::max<int>(0, instruction.source),
+            last = instruction.last;
+  int index_bit = 0, mod_rm = (reg & 7) << 3 | (last & 7);
+  if (instruction.memory) {
+    const std::int32_t displacement = instruction.displacement;
+    const int unit = instruction.broadcast ? 4 : instruction.bytes;
+    if ((last & 7) == 4) code[size++] = 0x24;  // rsp and r12 are spelled with no index
+    if (displacement == 0 && (last & 7) != 5) {
       // rbp and r13 cannot stand alone.
     } else if (displacement % unit == 0 && displacement / unit >= -128 &&
                displacement / unit <= 127) {
@@ -57,28 +76,90 @@ bool VectorCode::encode(const Evex& instruction, const Vec& d, int source,
       code[size++] = static_cast<std::uint8_t>(displacement / unit);
     } else {
       mod_rm |= 0x80;
-      std::memcpy(code + size, &displacement, sizeof displacement);
-      size += static_cast<int>(sizeof displacement);
+      std::memcpy(code.data() + size, &displacement, sizeof displacement);
+      size += sizeof displacement;
     }
   } else {
-    if (!is_plain(from)) return false;
-    base = from.getIdx();
-    index_bit = base >> 4;
-    mod_rm |= 0xc0 | (base & 7);
+    index_bit = last >> 4;
+    mod_rm |= 0xc0;
   }
   const auto inverted = [](int number, int bit) { return ~number >> bit & 1; };
   code[0] = 0x62;
   code[1] =
       static_cast<std::uint8_t>(inverted(reg, 3) << 7 | inverted(index_bit, 0) << 6 |
-                                inverted(base, 3) << 5 | inverted(reg, 4) << 4 | instruction.map);
+                                inverted(last, 3) << 5 | inverted(reg, 4) << 4 | instruction.map);
   code[2] = static_cast<std::uint8_t>((~source & 15) << 3 | 4 | instruction.prefix);
-  code[3] = static_cast<std::uint8_t>(2 << 5 | broadcast << 4 | inverted(source, 4) << 3);
-  code[4] = static_cast<std::uint8_t>(instruction.opcode);
+  code[3] = static_cast<std::uint8_t>(2 << 5 | (instruction.broadcast ? 1 : 0) << 4 |
+                                      inverted(source, 4) << 3);
+  code[4] = instruction.opcode;
   code[5] = static_cast<std::uint8_t>(mod_rm);
-  if (size_ + kLongest > maxSize_) growMemory();
-  std::memcpy(top_ + size_, code, static_cast<std::size_t>(size));
-  size_ += static_cast<std::size_t>(size);
+  append(code, size);
+  if (!recording_) return;
+  recording_->complete = recording_->complete && recording_->end == begin;
+  recording_->end = size_;
+  recording_->instructions.push_back(instruction);
+}
+
+/// Volume 2, section 2.1: no prefix but that of the upper eight base registers, displacements in
+/// bytes.
+bool VectorCode::encode_prefetch(std::uint8_t opcode, int field, const Xbyak::Address& at) {
+  const int base = base_of(at);
+  if (base < 0) return false;
+  Bytes code{};
+  std::size_t size = 0;
+  if (base > 7) code[size++] = 0x41;
+  code[size++] = 0x0f;
+  code[size++] = opcode;
+  std::uint8_t& mod_rm = code[size++];
+  mod_rm = static_cast<std::uint8_t>(field << 3 | (base & 7));
+  if ((base & 7) == 4) code[size++] = 0x24;
+  const auto displacement = static_cast<std::int32_t>(at.getDisp());
+  if (displacement == 0 && (base & 7) != 5) {
+  } else if (displacement >= -128 && displacement <= 127) {
+    mod_rm |= 0x40;
+    code[size++] = static_cast<std::uint8_t>(displacement);
+  } else {
+    mod_rm |= 0x80;
+    std::memcpy(code.data() + size, &displacement, sizeof displacement);
+    size += sizeof displacement;
+  }
+  append(code, size);
   return true;
+}
+
+void VectorCode::prefetcht0(const Xbyak::Address& at) {
+  if (!encode_prefetch(0x18, 1, at)) CodeGenerator::prefetcht0(at);
+}
+
+void VectorCode::prefetcht1(const Xbyak::Address& at) {
+  if (!encode_prefetch(0x18, 2, at)) CodeGenerator::prefetcht1(at);
+}
+
+void VectorCode::prefetchw(const Xbyak::Address& at) {
+  if (!encode_prefetch(0x0d, 1, at)) CodeGenerator::prefetchw(at);
+}
+
+void VectorCode::clear(int reg) {
+  const int low = reg & 7, others = (~reg & 15) << 3;  // the two that are added to each other
+  const auto byte = [](int value) { return static_cast<std::uint8_t>(value); };
+  const std::uint8_t opcode = 0x57, mod_rm = byte(0xc0 | low << 3 | low);
+  if (reg < 8) {
+    append({0xc5, byte(0x80 | others), opcode, mod_rm}, 4);
+  } else if (reg < 16) {
+    append({0xc4, 0x41, byte(others), opcode, mod_rm}, 5);
+  } else {
+    const int upper = (reg & 8) == 0 ? 0xa1 : 0x01;
+    append({0x62, byte(upper), byte(others | 4), 0, opcode, mod_rm}, 6);
+  }
+}
+
+void VectorCode::record() { recording_ = Recording{.instructions = {}, .end = size_}; }
+
+std::optional<std::vector<WideInstruction>> VectorCode::recorded() {
+  Recording recording = std::move(*recording_);
+  recording_.reset();
+  if (!recording.complete || recording.end != size_) return std::nullopt;
+  return std::move(recording.instructions);
 }
 
 void VectorCode::vaddps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
@@ -122,15 +203,19 @@ void VectorCode::vfmadd231ps(const Vec& d, const Vec& a, const Xbyak::Operand& b
 }
 
 void VectorCode::vmovups(const Vec& d, const Xbyak::Operand& from) {
-  if (!encode({kMap0F, kNone, 0x10, 64}, d, 0, from)) CodeGenerator::vmovups(d, from);
+  if (!encode({kMap0F, kNone, 0x10, 64}, d, kNoSource, from)) CodeGenerator::vmovups(d, from);
 }
 
 void VectorCode::vmovups(const Xbyak::Address& to, const Vec& from) {
-  if (!encode({kMap0F, kNone, 0x11, 64}, from, 0, to)) CodeGenerator::vmovups(to, from);
+  if (!encode({kMap0F, kNone, 0x11, 64}, from, kNoSource, to)) CodeGenerator::vmovups(to, from);
+}
+
+void VectorCode::vmovntps(const Xbyak::Address& to, const Vec& from) {
+  if (!encode({kMap0F, kNone, 0x2b, 64}, from, kNoSource, to)) CodeGenerator::vmovntps(to, from);
 }
 
 void VectorCode::vbroadcastss(const Vec& d, const Xbyak::Operand& from) {
-  if (!from.isMEM() || !encode({kMap0F38, k66, 0x18, 4}, d, 0, from))
+  if (!from.isMEM() || !encode({kMap0F38, k66, 0x18, 4}, d, kNoSource, from))
     CodeGenerator::vbroadcastss(d, from);
 }
 

@@ -27,6 +27,7 @@ class RegisterPool {
     lowest_ = std::min(lowest_, free_.size());
     return index;
   }
+  void reserve(std::size_t count) { free_.reserve(count); }
   void give(int index) { free_.push_back(index); }
   std::size_t free() const { return free_.size(); }
   /// The fewest that were ever free.

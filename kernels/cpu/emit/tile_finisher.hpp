@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,13 +21,39 @@ struct TileSum {
   int before = -1;       ///< an earlier sum, whose 16-bit elements end where its own begin
 };
 
+/// What emitting a chain takes, for kernels that all finish sums by the same one: found once.
+class FinishNeeds {
+ public:
+  FinishNeeds(Isa isa, const FinishSpec& spec) : isa_(isa), spec_(spec) {}
+
+  struct Need {
+    std::size_t registers;
+    std::vector<std::uint32_t> constants;  ///< most often used first
+  };
+  /// With registers for the first `kept` keepable leaves, and perhaps partial sums.
+  const Need& of(std::size_t kept, bool partial);
+
+ private:
+  Isa isa_;
+  const FinishSpec& spec_;
+  std::map<std::pair<std::size_t, bool>, Need> known_;
+};
+
 /// Applies a chain to a tile of sums where they were summed, and stores it: once for every sum, so
 /// for short chains. Registers that the sums leave over hold what the chain reads often; if it
 /// needs more, some sums wait on the stack.
 class TileFinisher : LeafSource {
  public:
-  TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage)
-      : code_(code), spec_(spec), uses_(spec.body), pointers_(pointers), storage_(storage) {}
+  /// `shared`: with other kernels.
+  TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage,
+               FinishNeeds* shared = nullptr)
+      : code_(code),
+        spec_(spec),
+        uses_(spec.body),
+        pointers_(pointers),
+        storage_(storage),
+        own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
+        needs_(shared != nullptr ? *shared : own_needs_) {}
 
   /// In this order: those that share channels next to one another. Afterwards the pool is as it was
   /// and the sums are gone.
@@ -34,6 +61,8 @@ class TileFinisher : LeafSource {
 
   /// Registers that the chain takes besides a sum and what it reads at every sum alike.
   static std::size_t registers(Isa isa, const FinishSpec& spec);
+  /// Emits the chain for nothing.
+  static FinishNeeds::Need need(Isa isa, const FinishSpec& spec, std::size_t kept, bool partial);
 
   std::optional<Source> find(const Node& leaf) override;
   void load(const Vec& d, const Node& leaf) override;
@@ -43,18 +72,14 @@ class TileFinisher : LeafSource {
     Node leaf;
     int reg;
   };
-  struct Need {
-    std::size_t registers;
-    std::vector<std::uint32_t> constants;
-  };
   static std::vector<Node> keepable(const Expr& body);
-  static Need need(Isa isa, const FinishSpec& spec, std::size_t kept, bool partial);
-  const Need& need(std::size_t kept, bool partial);
   void spill(std::size_t wanted);
   void plan(bool partial);
   void load_kept(Leaf leaf);
   void find_halves();
   void finish_one(std::size_t index);
+  bool is_ordinary(std::size_t index) const;
+  void finish_alike(std::size_t index);
   bool waits(std::size_t index) const { return index >= sums_.size() - slots_.size(); }
   void store(std::size_t index, const Vec& value);
   bool starts_channels(std::size_t index) const;
@@ -69,7 +94,14 @@ class TileFinisher : LeafSource {
   std::vector<bool> halves_;  ///< by sum: it waits in its register, narrowed, for the next
   std::vector<int> slots_;    ///< of the sums that wait on the stack, which are the last
   std::vector<Kept> kept_;
-  std::map<std::pair<std::size_t, bool>, Need> needs_;
+  FinishNeeds own_needs_;
+  FinishNeeds& needs_;
+  /// What finishing an ordinary sum takes, if it can be repeated for others.
+  struct Model {
+    TileSum sum;
+    std::optional<std::vector<WideInstruction>> instructions;
+  };
+  std::optional<Model> model_;
   Source sum_{Vec(0)};  ///< being finished
   TilePlace place_;
   bool partial_ = false;

@@ -47,6 +47,8 @@ Xbyak::Allocator* heap_allocator() {
 VectorCode::VectorCode(Isa isa)
     : Xbyak::CodeGenerator(kInitialBytes, Xbyak::AutoGrow, heap_allocator()), isa_(isa) {
   setDefaultJmpNEAR(true);
+  vectors_.reserve(static_cast<std::size_t>(count(isa)));
+  masks_.reserve(8);
   for (int i = count(isa) - 1; i >= 0; --i) vectors_.give(i);
   for (int i = 7; i > kTailMask; --i) masks_.give(i);
 }
@@ -96,8 +98,7 @@ void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
   if (hoisted != hoisted_.end()) {
     vmovaps(d, hoisted->second);
   } else if (value == 0) {
-    const Xbyak::Xmm low(d.getIdx());
-    vxorps(low, low, low);  // writing xmm clears the rest
+    clear(d.getIdx());
   } else {
     is_avx512() ? vbroadcastss(d, ptr[rip]) : vmovaps(d, ptr[rip]);
     loads(value, 4);

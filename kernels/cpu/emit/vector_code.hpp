@@ -56,6 +56,17 @@ enum class Compare : std::uint8_t {
   gt = 0x1e
 };
 
+/// An instruction in whole 512-bit registers, by the numbers of its operands.
+struct WideInstruction {
+  std::uint8_t map, prefix, opcode;
+  std::uint8_t bytes;  ///< that it reads or writes of memory
+  std::uint8_t d = 0;
+  std::int8_t source = -1;                 ///< between the other two; -1: there is none
+  bool memory = false, broadcast = false;  ///< of the last operand
+  std::uint8_t last = 0;                   ///< its register, or base register in memory
+  std::int32_t displacement = 0;
+};
+
 /// Position-independent vector machine code for one instruction set: registers, stack frame,
 /// constants behind the code, and the few operations that AVX2 and AVX-512 spell differently.
 /// Operations that both have under one name are used directly from Xbyak.
@@ -120,6 +131,18 @@ class VectorCode : public Xbyak::CodeGenerator {
   void vmovups(const Vec& d, const Xbyak::Operand& from);
   void vmovups(const Xbyak::Address& to, const Vec& from);
   void vbroadcastss(const Vec& d, const Xbyak::Operand& from);
+  void vmovntps(const Xbyak::Address& to, const Vec& from);
+  void prefetcht0(const Xbyak::Address& at);
+  void prefetcht1(const Xbyak::Address& at);
+  void prefetchw(const Xbyak::Address& at);
+  /// Zero in all lanes, by vxorps of the xmm register: that clears the rest.
+  void clear(int reg);
+  /// Emits an instruction again, perhaps with other operands.
+  void put(const WideInstruction& instruction);
+  /// Notes instructions down from here on.
+  void record();
+  /// Those since then, unless there were others besides that put() cannot emit.
+  std::optional<std::vector<WideInstruction>> recorded();
 
   /// x * 2^n for integral n in f32; over- and underflow as one multiplication. n is clobbered.
   void scale(const Vec& x, const Vec& n);
@@ -145,8 +168,10 @@ class VectorCode : public Xbyak::CodeGenerator {
     std::optional<Xbyak::Label> label;
     std::vector<std::size_t> loads;  ///< ends of instructions
   };
-  struct Evex;
-  bool encode(const Evex& instruction, const Vec& d, int source, const Xbyak::Operand& from);
+  bool encode(WideInstruction instruction, const Vec& d, int source, const Xbyak::Operand& from);
+  bool encode_prefetch(std::uint8_t opcode, int field, const Xbyak::Address& at);
+  using Bytes = std::array<std::uint8_t, 16>;  ///< more than any instruction takes
+  void append(const Bytes& code, std::size_t size);
   void horner(const Vec& d, const Vec& x, const float* c, int n, int step);
   Xbyak::Address pooled(std::uint64_t value, int size);
   void loads(std::uint64_t value, int size);
@@ -161,6 +186,12 @@ class VectorCode : public Xbyak::CodeGenerator {
   int words_ = 0, slots_ = 0, slots_offset_ = 0;
   std::vector<int> free_slots_;
   std::size_t frame_patch_ = 0;
+  struct Recording {
+    std::vector<WideInstruction> instructions;
+    std::size_t end = 0;  ///< of the last, if nothing else came between
+    bool complete = true;
+  };
+  std::optional<Recording> recording_;
 };
 
 /// A register of the pool for the length of a scope.

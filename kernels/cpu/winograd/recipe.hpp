@@ -29,6 +29,9 @@ std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const Sp
 /// The tuning space; the first is the default. The problem is one that is not refused.
 std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
                                              const CoreRates& rates = core_rates("generic"));
+/// The first of it, sooner than all of it is made.
+WinogradConfig first_winograd_config(const Problem& problem, Isa isa,
+                                     const CoreRates& rates = core_rates("generic"));
 
 /// Expected speed of the default relative to direct convolution on one thread.
 double winograd_speedup(const Problem& problem, Isa isa,

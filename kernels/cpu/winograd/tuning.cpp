@@ -90,13 +90,12 @@ std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
   return kept > kKept && plan.tiles > kUsual ? kFew : kUsual;
 }
 
-}  // namespace
+using RankedTile = std::pair<double, WinogradConfig>;
 
-std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
-                                             const CoreRates& rates) {
-  const DirectShape shape = direct_shape(problem, {});
+/// Every tile with its cost, the cheapest first.
+std::vector<RankedTile> ranked_tiles(const DirectShape& shape, Isa isa, const CoreRates& rates) {
   const ProductTile product = product_tiles(isa).front();
-  std::vector<std::pair<double, WinogradConfig>> tiles;
+  std::vector<RankedTile> tiles;
   std::vector<TileAxes> axes = winograd_axes(shape.conv);
   // What the model cannot tell apart is decided by the order: larger tiles first, then wider ones.
   std::ranges::stable_sort(axes, std::ranges::greater{}, [](const TileAxes& tile) {
@@ -107,9 +106,18 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
     config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
     tiles.emplace_back(cost_of(winograd_plan(shape, isa, config), rates), config);
   }
-  std::ranges::stable_sort(tiles, {}, &std::pair<double, WinogradConfig>::first);
+  std::ranges::stable_sort(tiles, {}, &RankedTile::first);
+  return tiles;
+}
+
+}  // namespace
+
+std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
+                                             const CoreRates& rates) {
+  const DirectShape shape = direct_shape(problem, {});
+  const ProductTile product = product_tiles(isa).front();
   std::vector<WinogradConfig> configs;
-  for (const auto& [cost, config] : tiles) configs.push_back(config);
+  for (const auto& [cost, config] : ranked_tiles(shape, isa, rates)) configs.push_back(config);
   const WinogradConfig best = configs.front();
   const WinogradPlan plan = winograd_plan(shape, isa, best);
   const auto add = [&](const WinogradConfig& config) {
@@ -123,10 +131,14 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
   return configs;
 }
 
+WinogradConfig first_winograd_config(const Problem& problem, Isa isa, const CoreRates& rates) {
+  return ranked_tiles(direct_shape(problem, {}), isa, rates).front().second;
+}
+
 double winograd_speedup(const Problem& problem, Isa isa, const CoreRates& rates) {
-  const WinogradPlan plan =
-      winograd_plan(direct_shape(problem, {}), isa, winograd_configs(problem, isa, rates).front());
-  return direct_cost(plan, rates) / cost_of(plan, rates);
+  const DirectShape shape = direct_shape(problem, {});
+  const auto [cost, config] = ranked_tiles(shape, isa, rates).front();
+  return direct_cost(winograd_plan(shape, isa, config), rates) / cost;
 }
 
 }  // namespace fuseplan::cpu

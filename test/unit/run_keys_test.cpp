@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What kernels and tuning results are found by: everything that can change them, written out.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+
+#include "backend/backend.hpp"
+#include "cache/sqlite.hpp"
+#include "run/build_id.hpp"
+#include "run/chooser.hpp"
+#include "support/processes.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+constexpr const char* kProblem =
+    "f32:1x64x28x28:nhwc;conv(f32:72x64x3x3:nhwc,pad=1x1,stride=2x2,dilation=1x1,groups=1);"
+    "bias(f32:1x72x1x1:nchw);activation(relu)->f32:1x72x14x14:nhwc";
+
+const Backend& cpu_backend() {
+  for (const Backend* backend : all_backends())
+    if (backend->name() == "cpu") return *backend;
+  throw std::logic_error("no CPU backend");
+}
+
+class RunKeys : public ::testing::Test {
+ protected:
+  RunKeys() {
+    StoreConfig config;
+    config.directory = directory_.path();
+    context_ = {.backend = &cpu_backend(),
+                .device = 0,
+                .traits = {.backend = "cpu", .isa = cpu::Isa::avx512},
+                .options = {},
+                .filter = {},
+                .threads = 3,
+                .store = open_store(config)};
+  }
+
+  std::unique_ptr<const Variant> make(const CompileContext& context,
+                                      const std::string& text = kProblem) const {
+    return make_variant(context, parse_problem(text), nullptr);
+  }
+  std::size_t rows() const { return context_.store->list().size(); }
+
+  TemporaryDirectory directory_;
+  CompileContext context_;
+};
+
+TEST_F(RunKeys, OfAKernelSaysAllThatItIsMadeFrom) {
+  context_.options.passes.disabled = 4;
+  const auto variant = make(context_);
+  ASSERT_EQ(rows(), 1u);
+  const Candidate& candidate = variant->choice.candidate;
+  ASSERT_FALSE(candidate.config.empty());
+  const std::string expected =
+      "library=" + build_id() + "\nbackend=cpu\ntoolchain=" + cpu_backend().toolchain_id() +
+      "\ntarget=" + context_.traits.to_text() + "\nsolver=" + std::string(candidate.solver->id()) +
+      "\nconfig=" + candidate.config + "\npasses_off=4\nproblem=" + kProblem + "\n";
+  EXPECT_EQ(context_.store->list()[0].key_text, expected);
+}
+
+TEST_F(RunKeys, AnotherKernelHasAnother) {
+  const auto first = make(context_);
+  EXPECT_FALSE(first->from_cache);
+  EXPECT_TRUE(make(context_)->from_cache);
+  const auto& [solver, config] = first->choice.candidate;
+  const Question question{first->problem, first->chain, context_.traits};
+  const std::vector<std::string> configs = solver->configs(question);
+  ASSERT_GT(configs.size(), 1u);
+  const std::string other = configs[0] == config ? configs[1] : configs[0];
+  const std::function<void(CompileContext&)> changes[] = {
+      [](auto& context) { context.traits.isa = cpu::Isa::avx2; },
+      [](auto& context) { context.traits.extensions.vnni = true; },
+      [](auto& context) { context.options.passes.disabled = 2; },
+      [&](auto& context) {
+        context.options.pin = {std::string(solver->id()), other};
+      },
+      [](auto& context) { context.filter.pinned = "cpu_portable"; },
+  };
+  std::size_t kernels = 1;
+  for (const auto& change : changes) {
+    CompileContext context = context_;
+    change(context);
+    if (context.filter.pinned.empty()) context.filter.pinned = solver->id();
+    EXPECT_FALSE(make(context)->from_cache) << kernels;
+    EXPECT_EQ(rows(), ++kernels);
+    EXPECT_TRUE(make(context)->from_cache) << kernels;
+  }
+  std::string longer = kProblem;
+  longer.replace(longer.find("f32:1x64"), 5, "f32:2");
+  longer.replace(longer.find("->f32:1x72"), 7, "->f32:2");
+  EXPECT_FALSE(make(context_, longer)->from_cache);
+  EXPECT_EQ(rows(), kernels + 1);
+}
+
+TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
+  context_.options.passes.disabled = 4;
+  const Problem problem = parse_problem(kProblem);
+  const SplitChain chain = optimize(lower(problem), context_.options.passes);
+  const Question question{problem, chain, context_.traits};
+  const auto accepted = select_solvers(question, {}).accepted;
+  ASSERT_GT(accepted.size(), 1u);
+  std::string names;
+  for (const Solver* solver : accepted) names += std::string(solver->id()) + " ";
+  store_winner(context_, question, accepted,
+               {accepted.front(), accepted.front()->first_config(question)});
+  const std::string expected =
+      "library=" + build_id() + "\ntoolchain=" + cpu_backend().toolchain_id() +
+      "\ntarget=" + context_.traits.to_text() + "\ndevice=" + cpu_backend().device_name(0) +
+      "\nthreads=3\nsolvers=" + names + "\npasses_off=4\nproblem=" + kProblem + "\n";
+  sqlite::Connection database(context_.store->location(), sqlite::Access::read_only);
+  auto query = database.query("SELECT key_text FROM tuning");
+  ASSERT_TRUE(query.step());
+  EXPECT_EQ(query.text(0), expected);
+  EXPECT_FALSE(query.step());
+}
+
+}  // namespace
+}  // namespace fuseplan::test
