@@ -170,8 +170,8 @@ void export_winners(const std::vector<Tuned>& rows, const std::string& path) {
   std::string text;
   for (const Tuned& row : rows)
     if (row.timed > 0 && row.candidate != row.model)
-      text += fmt::format("{} {}  # {:.1f} us, {} {:.1f}\n", pattern_of(row.problem), row.candidate,
-                          row.us, row.model, row.untuned_us);
+      text += fmt::format("{} {}  # {:.1f} us, untuned {:.1f}\n", pattern_of(row.problem),
+                          row.candidate, row.us, row.untuned_us);
   if (path == "-") {
     std::fputs(text.c_str(), stdout);
     return;

@@ -49,7 +49,8 @@ std::size_t Interner::place_of(const Node& node) const {
 }
 
 void Interner::grow() {
-  places_.assign(std::max(kInitialPlaces, 2 * places_.size()), kNoRef);
+  const auto nodes = static_cast<std::size_t>(graph_.size()) + 1;
+  places_.assign(std::max(kInitialPlaces, std::bit_ceil(4 * nodes)), kNoRef);
   for (Ref ref = 0; ref < graph_.size(); ++ref) places_[place_of(ordered(graph_[ref]))] = ref;
 }
 

@@ -78,7 +78,6 @@ class HookedDisk {
   template <auto Method, typename... Args>
   static int pass(sqlite3_file* file, Args... args) {
     File& own = ours(file);
-    if (own.real()->pMethods == nullptr) return SQLITE_OK;  // closing what did not open
     return (own.real()->pMethods->*Method)(own.real(), args...);
   }
 

@@ -47,6 +47,34 @@ TEST(DirectConfig, OtherTextIsRefused) {
     EXPECT_EQ(parse_direct_config(text), std::nullopt) << text;
 }
 
+// Steps through a tensor are 32 bits of an instruction: longer ones are copied, or refused.
+TEST(DirectConfig, LongStepsAreNeverReadInPlace) {
+  for (const char* text :
+       {"f32:1x32x23200x23200:nchw;conv(f32:64x32x3x3:nchw,pad=1x1,stride=1x1,dilation=1x1,groups="
+        "1)"
+        "->f32:1x64x23200x23200:nchw",
+        "f32:1x64x8x9000000:nhwc;conv(f32:64x64x3x3:nhwc,pad=1x1,stride=1x1,dilation=1x1,groups=1)"
+        "->f32:1x64x8x9000000:nhwc",
+        "f32:1x64x40x1000000:nhwc;conv(f32:64x64x3x3:nhwc,pad=9x1,stride=1x1,dilation=9x1,groups=1)"
+        "->f32:1x64x40x1000000:nhwc",
+        "bf16:1x64x8x18000000:nhwc;conv(bf16:64x64x3x3:nhwc,pad=1x1,stride=1x1,dilation=1x1,"
+        "groups=1)->bf16:1x64x8x18000000:nhwc"}) {
+    SCOPED_TRACE(text);
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = chain_of(problem);
+    const Target target{Isa::avx512, {.bf16 = true, .fast_bf16 = true}};
+    ASSERT_EQ(direct_refusal(problem, chain, target), std::nullopt);
+    const auto configs = direct_configs(problem, target);
+    EXPECT_TRUE(first_direct_config(problem, target).staged);
+    for (DirectConfig config : configs) {
+      EXPECT_TRUE(config.staged) << to_text(config);
+      config.staged = false;
+      config.pairs = problem.input().dtype == DType::bf16;
+      EXPECT_THROW(direct_recipe(problem, chain, target, config), Error) << to_text(config);
+    }
+  }
+}
+
 TEST(DirectRecipe, EmitsEqualBytesEachTime) {
   const Problem problem = parse_problem(kResidual);
   const SplitChain chain = chain_of(problem);

@@ -39,6 +39,15 @@ constexpr Case kCases[] = {
     {"f32:2x480x9x20:nhwc;conv(f32:576x160x3x3:nhwc,pad=1x1,stride=2x1,dilation=1x1,groups=3)"
      "->f32:2x576x5x20:nhwc",
      false, "groups"},
+    {"f32:1x480x2x300:nhwc;conv(f32:128x480x3x3:nhwc,pad=1x1,stride=1x1,dilation=1x1,groups=1)"
+     "->f32:1x128x2x300:nhwc",
+     true, "rows of a few blocks"},
+    {"f32:2x160x3x5x7:ndhwc;conv(f32:128x160x3x3x3:ndhwc,pad=1x1x1,stride=1x1x1,dilation=1x1x1,"
+     "groups=1)->f32:2x128x3x5x7:ndhwc",
+     true, "planes"},
+    {"f32:2x40x3x5x900:ndhwc;conv(f32:100x40x3x3x3:ndhwc,pad=1x1x1,stride=1x1x1,dilation=1x1x1,"
+     "groups=1)->f32:2x100x3x5x900:ndhwc",
+     false, "planes and long rows"},
 };
 
 DirectPlan plan_of(const Problem& problem) {
@@ -81,8 +90,8 @@ TEST(DirectSchedule, EveryUnitIsInOnePart) {
       std::int64_t vectors = 0;
       for (std::int64_t tile = 0; tile < plan.tiles_of_channels; ++tile)
         vectors += plan.vectors_of(tile);
-      EXPECT_EQ(all, conv.output.len[0] * conv.groups * conv.output.len[3] * conv.output.len[4] *
-                         vectors);
+      EXPECT_EQ(all, conv.output.len[0] * conv.groups * conv.output.len[2] * conv.output.len[3] *
+                         conv.output.len[4] * vectors);
       for (const std::int64_t work : of_part)
         EXPECT_NEAR(static_cast<double>(work), static_cast<double>(all) / schedule.parts(),
                     static_cast<double>(2 * most_of_a_unit));

@@ -94,6 +94,16 @@ TEST(ExprText, EqualNodesAreInternedByBits) {
   EXPECT_NE(call(Fn::max_, a, b), call(Fn::max_, b, a));
 }
 
+TEST(ExprText, NodesOfAGraphThatHasManyAreInterned) {
+  Graph graph;
+  for (int i = 0; i < 100; ++i) graph.leaf(Leaf::scalar, i);
+  Interner interner(graph);
+  EXPECT_EQ(interner.push({.leaf = Leaf::scalar, .index = 70}), 70);
+  for (int i = 100; i < 300; ++i)
+    EXPECT_EQ(interner.push({.leaf = Leaf::scalar, .index = i}), i);
+  EXPECT_EQ(graph.size(), 300);
+}
+
 TEST(GpuSource, OneLineAFunction) {
   const Chain chain = lower(parse_problem(
       "f32:1x4x8x8;conv(f32:8x4x3x3);bias(f32:8);norm(spatial,f32:8);activation(silu)"));

@@ -15,8 +15,8 @@ namespace {
 struct TileSize {
   int rows, vectors;
 };
-// Where the estimate cannot tell two apart, the one that reads less from behind the second-level
-// cache is taken, then the earlier.
+// Where the estimate cannot tell two apart, pixels in vectors come first, then what reads less from
+// behind the second-level cache, then the earlier.
 constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
                                {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
 

@@ -155,7 +155,8 @@ class DirectProgram final : public Program {
     const Schedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch, schedule);
-      for (std::int64_t unit = schedule.first(part); unit < schedule.first(part + 1); ++unit)
+      const std::int64_t end = schedule.first(part + 1);
+      for (std::int64_t unit = schedule.first(part); unit < end; ++unit)
         walk.run(schedule.block(unit), schedule.channel_tile(unit));
     });
   }

@@ -101,7 +101,11 @@ std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitC
   const DirectShape shape = direct_shape(problem, chain);
   require(!config.pairs || (target.extensions.bf16 && may_pair(shape)), Status::BadParm,
           "pairs need bf16 input and weights and a CPU with AVX512_BF16");
-  return std::make_shared<DirectRecipe>(direct_plan(shape, chain, target, config), chain);
+  DirectPlan plan = direct_plan(shape, chain, target, config);
+  require(is_addressable(plan), Status::BadParm,
+          "{}: steps through the input are longer than the 2 GiB of an instruction's displacement",
+          to_text(config));
+  return std::make_shared<DirectRecipe>(std::move(plan), chain);
 }
 
 }  // namespace fuseplan::cpu

@@ -39,13 +39,14 @@ void Schedule::cut_rows(std::int64_t rows) {
 // What the second-level cache does not keep comes from behind it: the weights once a block, or the
 // input once a tile. Weights are asked for in time, of the input hardware has to guess the next.
 bool Schedule::reads_less_tiles_first() const {
-  constexpr std::int64_t kKept = 2 << 20, kGuessed = 2;
+  constexpr std::int64_t kGuessed = 2;
   const ConvGeometry& conv = plan_.shape.conv;
   if (plan_.staged || conv.input.stride[1] != 1 || conv.groups > 1) return false;
-  std::int64_t input = kFloat;
+  auto input = static_cast<std::int64_t>(size_of(plan_.shape.input));
   for (const std::int64_t length : conv.input.len) input *= length;
   const std::int64_t weights = plan_.weight_offset(plan_.tiles_of_channels) * kFloat;
-  return weights > kKept && kGuessed * input * plan_.tiles_of_channels < weights * blocks();
+  return weights > kKeptWeightBytes &&
+         kGuessed * input * plan_.tiles_of_channels < weights * blocks();
 }
 
 std::int64_t Schedule::vectors() const {

@@ -2,6 +2,7 @@
 #include "kernels/cpu/direct/shape.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace fuseplan::cpu {
 namespace {
@@ -31,6 +32,21 @@ void merge_axes(DirectShape& shape) {
 }
 
 }  // namespace
+
+bool DirectShape::reads_in_place() const {
+  constexpr double kReach = std::numeric_limits<std::int32_t>::max();
+  constexpr double kMostChannels = 8, kMostPixels = 28;  // of a turn of a kernel's loop, of a tile
+  const auto step = [&](std::size_t axis) {
+    return static_cast<double>(conv.input.stride[axis]) * static_cast<double>(size_of(input));
+  };
+  const auto taps = [&](std::size_t axis) {
+    return static_cast<double>(conv.dilation[axis]) * step(axis + 2);
+  };
+  const double within = kMostChannels * step(1) +
+                        kMostPixels * static_cast<double>(conv.stride[2]) * step(4) +
+                        static_cast<double>(conv.filter[2]) * taps(2);
+  return within < kReach && taps(1) < kReach && taps(0) < kReach;
+}
 
 DirectShape direct_shape(const Problem& problem, const SplitChain& chain) {
   DirectShape shape;

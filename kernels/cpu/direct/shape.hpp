@@ -22,6 +22,8 @@ struct DirectShape {
     return {conv.output, output, elements, lane, row};
   }
   std::int64_t taps() const { return conv.filter[0] * conv.filter[1] * conv.filter[2]; }
+  /// A tile's steps through the input tensor fit the 32 bits of an instruction.
+  bool reads_in_place() const;
 };
 
 /// `problem` starts with a convolution.

@@ -22,8 +22,6 @@ constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {12, 1}};
 // What a block's input and a chunk's weights may take of a second-level cache of 1 MB or more.
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kChunkBytes = 640 << 10;
-// More weights than that come from behind it for every block.
-constexpr std::int64_t kKeptBytes = 2 << 20;
 constexpr std::int64_t kFloat = sizeof(float);
 
 /// How a kernel reads its input: f32 channels, or pairs of bf16.
@@ -117,7 +115,7 @@ std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
       depth_of(shape, reading.pairs) * kFloat * conv.group_outputs * conv.groups;
   const std::int64_t plane = conv.output.len[3] * conv.output.len[4];
   // Then a plane is one block even if it takes twice that.
-  return weights > kKeptBytes && plane <= 2 * block ? std::max(plane, block) : block;
+  return weights > kKeptWeightBytes && plane <= 2 * block ? std::max(plane, block) : block;
 }
 
 std::int64_t chunk_of(const DirectShape& shape, const Reading& reading, Isa isa, int vectors) {
@@ -134,12 +132,16 @@ void add_configs(const DirectShape& shape, const Reading& reading, Isa isa,
 }
 
 /// Rows of each channel lie in pages of their own. Copying reads them once, line after line, and
-/// pays if a few tiles of channels share the copy.
-bool shares_rows(const DirectShape& shape) {
-  constexpr std::int64_t kFew = 16, kShared = 64;
+/// pays if a few tiles of channels share the copy and a block's taps do not reach over many rows
+/// that none of them stands on.
+bool shares_rows(const DirectShape& shape, std::int64_t block) {
+  constexpr std::int64_t kFew = 32, kShared = 64;
   const ConvGeometry& conv = shape.conv;
+  const std::int64_t rows =
+      std::clamp<std::int64_t>(block / conv.output.len[4], 1, conv.output.len[3]);
   return conv.input.stride[1] != 1 && shape.taps() > 1 && conv.group_inputs >= kFew &&
-         conv.group_outputs >= kShared;
+         conv.group_outputs >= kShared &&
+         (conv.filter[1] - 1) * conv.dilation[1] <= rows * conv.stride[1];
 }
 
 }  // namespace
@@ -150,14 +152,16 @@ bool may_pair(const DirectShape& shape) {
 
 std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target) {
   std::vector<DirectConfig> configs, pairs;
-  const bool staged = shape.input != DType::f32 || shares_rows(shape);
-  add_configs(shape, {.pairs = false, .staged = staged}, target.isa, configs);
+  const bool in_place = shape.reads_in_place();
+  Reading reading{.pairs = false, .staged = shape.input != DType::f32 || !in_place};
+  reading.staged = reading.staged || shares_rows(shape, block_of(shape, reading));
+  add_configs(shape, reading, target.isa, configs);
   if (!target.extensions.bf16 || !may_pair(shape)) return configs;
   // Copying pays where the tensor's own strides cost more.
   const bool staged_pairs =
-      conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
+      !in_place || conflicts(shape, {.pairs = true, .staged = false}, kWideTiles[0].pixels);
   add_configs(shape, {.pairs = true, .staged = staged_pairs}, target.isa, pairs);
-  add_configs(shape, {.pairs = true, .staged = !staged_pairs}, target.isa, pairs);
+  if (in_place) add_configs(shape, {.pairs = true, .staged = !staged_pairs}, target.isa, pairs);
   const auto at = target.extensions.fast_bf16 ? configs.begin() : configs.end();
   configs.insert(at, pairs.begin(), pairs.end());
   return configs;

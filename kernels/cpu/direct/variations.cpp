@@ -21,6 +21,7 @@ std::vector<DirectConfig> variations_of(const DirectConfig& config, const Direct
   std::vector<DirectConfig> found;
   const auto add = [&](std::int64_t block, std::int64_t chunk, bool staged) {
     if (block < 1 || chunk < 1 || chunk > channels) return;
+    if (!staged && !shape.reads_in_place()) return;
     DirectConfig varied = config;
     varied.block = block;
     varied.chunk = chunk;

@@ -54,7 +54,24 @@ bool VectorCode::encode(WideInstruction instruction, const Vec& d, int source,
 inline void VectorCode::append(const Bytes& code, std::size_t size) {
   if (size_ + code.size() > maxSize_) growMemory();
   std::memcpy(top_ + size_, code.data(), code.size());
-  size_ += static_cast<std::size_t>(size);
+  size_ += size;
+}
+
+/// Writes what follows the ModRM byte for [base + displacement], a displacement of one byte
+/// counting in `unit`s; returns the mode and base that ModRM says then.
+inline int put_address(std::uint8_t* code, std::size_t& size, int base, std::int32_t displacement,
+                       int unit) {
+  const int low = base & 7;
+  if (low == 4) code[size++] = 0x24;              // rsp and r12 are spelled with no index
+  if (displacement == 0 && low != 5) return low;  // rbp and r13 cannot stand alone
+  const std::int32_t units = displacement / unit;
+  if (displacement % unit == 0 && units >= -128 && units <= 127) {
+    code[size++] = static_cast<std::uint8_t>(units);
+    return 0x40 | low;
+  }
+  std::memcpy(code + size, &displacement, sizeof displacement);
+  size += sizeof displacement;
+  return 0x80 | low;
 }
 
 void VectorCode::put(const WideInstruction& instruction) {
@@ -63,25 +80,13 @@ void VectorCode::put(const WideInstruction& instruction) {
   std::size_t size = 6;
   const int reg = instruction.d, source = std::max<int>(0, instruction.source),
             last = instruction.last;
-  int index_bit = 0, mod_rm = (reg & 7) << 3 | (last & 7);
+  int index_bit = 0, mod_rm = (reg & 7) << 3;
   if (instruction.memory) {
-    const std::int32_t displacement = instruction.displacement;
-    const int unit = instruction.broadcast ? 4 : instruction.bytes;
-    if ((last & 7) == 4) code[size++] = 0x24;  // rsp and r12 are spelled with no index
-    if (displacement == 0 && (last & 7) != 5) {
-      // rbp and r13 cannot stand alone.
-    } else if (displacement % unit == 0 && displacement / unit >= -128 &&
-               displacement / unit <= 127) {
-      mod_rm |= 0x40;
-      code[size++] = static_cast<std::uint8_t>(displacement / unit);
-    } else {
-      mod_rm |= 0x80;
-      std::memcpy(code.data() + size, &displacement, sizeof displacement);
-      size += sizeof displacement;
-    }
+    mod_rm |= put_address(code.data(), size, last, instruction.displacement,
+                          instruction.broadcast ? 4 : instruction.bytes);
   } else {
     index_bit = last >> 4;
-    mod_rm |= 0xc0;
+    mod_rm |= 0xc0 | (last & 7);
   }
   const auto inverted = [](int number, int bit) { return ~number >> bit & 1; };
   code[0] = 0x62;
@@ -111,18 +116,9 @@ bool VectorCode::encode_prefetch(std::uint8_t opcode, int field, const Xbyak::Ad
   code[size++] = 0x0f;
   code[size++] = opcode;
   std::uint8_t& mod_rm = code[size++];
-  mod_rm = static_cast<std::uint8_t>(field << 3 | (base & 7));
-  if ((base & 7) == 4) code[size++] = 0x24;
-  const auto displacement = static_cast<std::int32_t>(at.getDisp());
-  if (displacement == 0 && (base & 7) != 5) {
-  } else if (displacement >= -128 && displacement <= 127) {
-    mod_rm |= 0x40;
-    code[size++] = static_cast<std::uint8_t>(displacement);
-  } else {
-    mod_rm |= 0x80;
-    std::memcpy(code.data() + size, &displacement, sizeof displacement);
-    size += sizeof displacement;
-  }
+  mod_rm = static_cast<std::uint8_t>(
+      field << 3 |
+      put_address(code.data(), size, base, static_cast<std::int32_t>(at.getDisp()), 1));
   append(code, size);
   return true;
 }

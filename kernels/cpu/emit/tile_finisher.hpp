@@ -55,6 +55,9 @@ class TileFinisher : LeafSource {
         own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
         needs_(shared != nullptr ? *shared : own_needs_) {}
 
+  TileFinisher(const TileFinisher&) = delete;
+  TileFinisher& operator=(const TileFinisher&) = delete;
+
   /// In this order: those that share channels next to one another. Afterwards the pool is as it was
   /// and the sums are gone.
   void finish(std::span<const TileSum> sums);

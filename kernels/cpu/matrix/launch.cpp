@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/matrix/pack_weights.hpp"
@@ -185,7 +184,7 @@ class Walk {
   MatrixWindow window_;
   std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
   const std::byte* weights_ = nullptr;         ///< of its group
-  std::int64_t weight_bytes_;                  ///< of a tile of channels
+  std::int64_t weight_bytes_ = 0;              ///< of a tile of channels
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
