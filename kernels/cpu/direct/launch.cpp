@@ -8,6 +8,7 @@
 #include "kernels/cpu/direct/block.hpp"
 #include "kernels/cpu/direct/pack_weights.hpp"
 #include "kernels/cpu/direct/schedule.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
@@ -158,6 +159,7 @@ class DirectProgram final : public Program {
       const std::int64_t end = schedule.first(part + 1);
       for (std::int64_t unit = schedule.first(part); unit < end; ++unit)
         walk.run(schedule.block(unit), schedule.channel_tile(unit));
+      fence_streams();
     });
   }
 

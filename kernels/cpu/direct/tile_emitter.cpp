@@ -21,7 +21,7 @@ class TileCode {
   std::vector<std::byte> emit() {
     if (finish_ != nullptr) code_.enter();
     zero_or_load();
-    if (finish_ != nullptr) prefetch_output();
+    if (finish_ != nullptr && !finish_->spec.streaming) prefetch_output();
     planes();
     finish_or_store();
     return code_.finish();

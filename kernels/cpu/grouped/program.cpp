@@ -8,6 +8,7 @@
 #include "kernels/cpu/chain_walk.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/pack.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -63,6 +64,7 @@ class GroupedProgram final : public Program {
         call.chain = &chain.at(index);
         kernel_(&call);
       }
+      fence_streams();
     });
   }
 

@@ -6,6 +6,7 @@
 #include "kernels/cpu/grouped/program.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
 #include "kernels/cpu/grouped/tuning.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -52,7 +53,14 @@ std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const Split
   require(grouped_tile_fits(shape, config), Status::BadParm,
           "a grouped tile of {} does not fit the registers of {}", to_text(config),
           name_of(target.isa));
-  return std::make_shared<GroupedRecipe>(GroupedPlan(shape, config), chain);
+  const auto make = [&](bool streaming) {
+    GroupedPlan plan(shape, config);
+    plan.finish.streaming = streaming;
+    return std::make_shared<GroupedRecipe>(plan, chain);
+  };
+  constexpr int kLanes = lanes_of(Isa::avx512);
+  const bool whole = shape.lanes_are_channels && shape.step == kLanes;
+  return whole ? with_streaming(shape.tensors(), chain, kLanes, make) : make(false);
 }
 
 }  // namespace fuseplan::cpu

@@ -23,6 +23,12 @@ bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain
   return needed <= VectorCode::count(shape.isa);
 }
 
+std::int64_t input_bytes(const GroupedShape& shape) {
+  const View& input = shape.g.input;
+  return input.len[0] * input.pixels() * input.len[1] *
+         static_cast<std::int64_t>(size_of(shape.input));
+}
+
 /// Cycles of a tile of `rows` x `columns` (or vectors of them): a cycle for each multiply-add, or
 /// the loads if they take longer.
 double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t columns,
@@ -46,9 +52,14 @@ double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t colu
     loads = static_cast<double>(input_rows) * vectors * kAcrossLines * (g.stride[2] == 1 ? 1 : 1.4);
     loads += weights_stay ? taps * outputs : sums * taps / static_cast<double>(columns);
   }
+  // Channels in lanes read lines that lie apart; from behind the second-level cache they also wait.
+  constexpr double kWait = 0.5;
+  constexpr std::int64_t kKeptBytes = 3 << 19;
+  const double wait = shape.lanes_are_channels && input_bytes(shape) > kKeptBytes ? kWait : 0;
   constexpr double kInFlight = 8, kFinish = 3, kTile = 12, kRow = 2, kPlane = 4;
   const double products = std::max(sums, kInFlight) * taps;
-  const double plane = std::max(products, loads) + kRow * static_cast<double>(input_rows) + kPlane;
+  const double plane =
+      std::max(products, loads) + wait * loads + kRow * static_cast<double>(input_rows) + kPlane;
   return inputs * plane + kFinish * sums + kTile;
 }
 
