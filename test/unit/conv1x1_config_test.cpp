@@ -95,5 +95,21 @@ TEST(Conv1x1Refusal, OfLayoutsWithoutRows) {
   EXPECT_NE(refusal->find("contiguous"), std::string::npos) << *refusal;
 }
 
+// Threads get as many blocks each: a short last one would leave one of them idle.
+TEST(Conv1x1Cut, GroupsOfPiecesAreNearlyEqual) {
+  for (const std::int64_t length : {1, 7, 49, 196, 784, 785, 3136})
+    for (const int unit : {1, 16})
+      for (const int most : {1, 3, 7, 14}) {
+        const Cut cut(length, unit, most);
+        for (const std::int64_t group : {1, 2, 5, 36, 1000}) {
+          const std::int64_t size = cut.nearly_equal(group);
+          EXPECT_LE(size, group);
+          EXPECT_EQ(ceil_div(cut.pieces(), size), ceil_div(cut.pieces(), group));
+          const std::int64_t groups = ceil_div(cut.pieces(), size);
+          EXPECT_LT(groups * size - cut.pieces(), groups) << length << " " << unit << " " << most;
+        }
+      }
+}
+
 }  // namespace
 }  // namespace fuseplan::cpu

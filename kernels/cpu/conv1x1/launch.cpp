@@ -25,7 +25,7 @@ struct Launch {
   const Arguments& arguments;
   ChainFrame frame;
   const float* weights;     ///< packed, unless each piece is packed in passing
-  std::int64_t block = 0;   ///< pieces of pixels
+  std::int64_t block = 0;   ///< pieces of pixels, at most
   std::int64_t blocks = 0;  ///< of an image
 
   bool in_passing() const { return weights == nullptr; }
@@ -75,8 +75,10 @@ class Walk {
   void begin(std::int64_t block) {
     block_ = block;
     image_ = block / launch_.blocks;
-    first_piece_ = block % launch_.blocks * launch_.block;
-    end_piece_ = std::min(first_piece_ + launch_.block, plan_.pixels.pieces());
+    const Range pieces = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
+                               static_cast<int>(block % launch_.blocks));
+    first_piece_ = pieces.first;
+    end_piece_ = pieces.last;
     input_ =
         static_cast<const float*>(launch_.arguments.input) + image_ * shape_.conv.input.stride[0];
     input_pixel_ = 0;
@@ -166,7 +168,7 @@ class Conv1x1Program final : public Program {
     }
     const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
     for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
-      launch.block = ceil_div(launch.block, 2);
+      launch.block = plan_.pixels.nearly_equal(ceil_div(launch.block, 2));
     arguments.parallel(parts, [&](int part) {
       Walk walk(launch);
       const Range range = split(launch.units(), parts, part);

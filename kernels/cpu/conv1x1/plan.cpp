@@ -18,7 +18,7 @@ void cut_axes(Conv1x1Plan& plan) {
   plan.channels = Cut(plan.shape.outputs(), plan.channel_unit(), by_channel ? lanes : rows);
   plan.pixels = Cut(plan.shape.pixels(), plan.pixel_unit(), by_channel ? rows : lanes);
   const std::int64_t piece = plan.pixels.size() * plan.pixel_unit();
-  plan.block = std::clamp<std::int64_t>(plan.config.block / piece, 1, plan.pixels.pieces());
+  plan.block = plan.pixels.nearly_equal(std::max<std::int64_t>(1, plan.config.block / piece));
   const std::int64_t vectors = std::int64_t{plan.channels.size()} * plan.pixels.size();
   plan.strip = std::clamp<std::int64_t>(kStripVectors / vectors, 1, plan.block);
 }

@@ -16,12 +16,11 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan
   parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
   // A few units per part, or they cannot be dealt evenly.
   constexpr std::int64_t kUnitsPerPart = 4;
-  constexpr std::int64_t kShortest = kTilesAcross * kTileRows;
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);
-    else if (columns_ > kShortest)
-      cut(rows_, round_up(ceil_div(columns_, 2), kShortest));
+    else if (columns_ > kWholeStrip)
+      cut(rows_, round_up(ceil_div(columns_, 2), kWholeStrip));
     else
       return;
   }
@@ -31,7 +30,8 @@ void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
   const View& output = plan_.shape.conv.output;
   rows_ = ceil_div(output.len[3], ceil_div(output.len[3], rows));
   row_windows_ = ceil_div(output.len[3], rows_);
-  columns_ = columns;
+  const std::int64_t equal = ceil_div(output.len[4], ceil_div(output.len[4], columns));
+  columns_ = std::min(columns, round_up(equal, kWholeStrip));
   column_windows_ = ceil_div(output.len[4], columns_);
 }
 
