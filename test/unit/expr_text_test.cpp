@@ -99,8 +99,7 @@ TEST(ExprText, NodesOfAGraphThatHasManyAreInterned) {
   for (int i = 0; i < 100; ++i) graph.leaf(Leaf::scalar, i);
   Interner interner(graph);
   EXPECT_EQ(interner.push({.leaf = Leaf::scalar, .index = 70}), 70);
-  for (int i = 100; i < 300; ++i)
-    EXPECT_EQ(interner.push({.leaf = Leaf::scalar, .index = i}), i);
+  for (int i = 100; i < 300; ++i) EXPECT_EQ(interner.push({.leaf = Leaf::scalar, .index = i}), i);
   EXPECT_EQ(graph.size(), 300);
 }
 
