@@ -48,7 +48,7 @@ void merge_into_rows(View& view, std::size_t axis) {
 double ConvGeometry::flops() const {
   double taps = 2.0 * static_cast<double>(group_inputs);
   for (std::int64_t length : filter) taps *= static_cast<double>(length);
-  return taps * static_cast<double>(output.len[0] * output.len[1] * output.pixels());
+  return taps * static_cast<double>(output.elements());
 }
 
 ConvGeometry geometry_of(const Problem& problem) {

@@ -14,6 +14,7 @@ struct View {
   std::array<std::int64_t, 5> len{1, 1, 1, 1, 1};
   std::array<std::int64_t, 5> stride{0, 0, 0, 0, 0};
   std::int64_t pixels() const { return len[2] * len[3] * len[4]; }
+  std::int64_t elements() const { return len[0] * len[1] * pixels(); }
 };
 View view_of(const Tensor& tensor);
 

@@ -10,8 +10,7 @@ namespace {
 constexpr std::int64_t kLine = 64;
 
 std::int64_t bytes_of(const ChainTensors& tensors) {
-  return tensors.output.len[0] * tensors.output.len[1] * tensors.output.pixels() *
-         static_cast<std::int64_t>(size_of(tensors.dtype));
+  return tensors.output.elements() * static_cast<std::int64_t>(size_of(tensors.dtype));
 }
 
 /// Rows of lanes start and end with lines, if the tensor does.

@@ -168,7 +168,7 @@ class Conv1x1Program final : public Program {
     }
     const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
     for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
-      launch.block = plan_.pixels.nearly_equal(ceil_div(launch.block, 2));
+      launch.block = ceil_div(launch.block, 2);
     arguments.parallel(parts, [&](int part) {
       Walk walk(launch);
       const Range range = split(launch.units(), parts, part);

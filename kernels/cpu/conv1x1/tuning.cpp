@@ -41,9 +41,9 @@ class Estimate {
   /// come as one stream; pixels as many, which costs more.
   double reads() const {
     constexpr double kPixel = 6;
-    double input = kFloat, sum = 0;
-    for (const std::int64_t length : shape_.conv.input.len) input *= static_cast<double>(length);
+    const auto input = static_cast<double>(shape_.conv.input.elements() * kFloat);
     const auto weights = static_cast<double>(shape_.inputs() * shape_.outputs() * kFloat);
+    double sum = 0;
     if (input > rates_.second_level_bytes)
       sum += kPixel * input * static_cast<double>(channels_.pieces());
     if (weights > rates_.second_level_bytes)

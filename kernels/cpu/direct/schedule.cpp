@@ -42,8 +42,8 @@ bool Schedule::reads_less_tiles_first() const {
   constexpr std::int64_t kGuessed = 2;
   const ConvGeometry& conv = plan_.shape.conv;
   if (plan_.staged || conv.input.stride[1] != 1 || conv.groups > 1) return false;
-  auto input = static_cast<std::int64_t>(size_of(plan_.shape.input));
-  for (const std::int64_t length : conv.input.len) input *= length;
+  const std::int64_t input =
+      conv.input.elements() * static_cast<std::int64_t>(size_of(plan_.shape.input));
   const std::int64_t weights = plan_.weight_offset(plan_.tiles_of_channels) * kFloat;
   return weights > kKeptWeightBytes &&
          kGuessed * input * plan_.tiles_of_channels < weights * blocks();

@@ -25,6 +25,23 @@ int base_of(const Xbyak::Address& address) {
   return at.getBase().isREG(64) && at.getIndex().getBit() == 0 ? at.getBase().getIdx() : -1;
 }
 
+/// Writes what follows the ModRM byte for [base + displacement], a displacement of one byte
+/// counting in `unit`s; returns the mode and base that ModRM says then.
+int put_address(std::uint8_t* code, std::size_t& size, int base, std::int32_t displacement,
+                int unit) {
+  const int low = base & 7;
+  if (low == 4) code[size++] = 0x24;              // rsp and r12 are spelled with no index
+  if (displacement == 0 && low != 5) return low;  // rbp and r13 cannot stand alone
+  const std::int32_t units = displacement / unit;
+  if (displacement % unit == 0 && units >= -128 && units <= 127) {
+    code[size++] = static_cast<std::uint8_t>(units);
+    return 0x40 | low;
+  }
+  std::memcpy(code + size, &displacement, sizeof displacement);
+  size += sizeof displacement;
+  return 0x80 | low;
+}
+
 }  // namespace
 
 /// False, and nothing emitted, if an operand is none of the plain ones.
@@ -55,23 +72,6 @@ inline void VectorCode::append(const Bytes& code, std::size_t size) {
   if (size_ + code.size() > maxSize_) growMemory();
   std::memcpy(top_ + size_, code.data(), code.size());
   size_ += size;
-}
-
-/// Writes what follows the ModRM byte for [base + displacement], a displacement of one byte
-/// counting in `unit`s; returns the mode and base that ModRM says then.
-inline int put_address(std::uint8_t* code, std::size_t& size, int base, std::int32_t displacement,
-                       int unit) {
-  const int low = base & 7;
-  if (low == 4) code[size++] = 0x24;              // rsp and r12 are spelled with no index
-  if (displacement == 0 && low != 5) return low;  // rbp and r13 cannot stand alone
-  const std::int32_t units = displacement / unit;
-  if (displacement % unit == 0 && units >= -128 && units <= 127) {
-    code[size++] = static_cast<std::uint8_t>(units);
-    return 0x40 | low;
-  }
-  std::memcpy(code + size, &displacement, sizeof displacement);
-  size += sizeof displacement;
-  return 0x80 | low;
 }
 
 void VectorCode::put(const WideInstruction& instruction) {

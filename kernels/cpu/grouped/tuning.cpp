@@ -24,9 +24,7 @@ bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain
 }
 
 std::int64_t input_bytes(const GroupedShape& shape) {
-  const View& input = shape.g.input;
-  return input.len[0] * input.pixels() * input.len[1] *
-         static_cast<std::int64_t>(size_of(shape.input));
+  return shape.g.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
 }
 
 /// Cycles of a tile of `rows` x `columns` (or vectors of them): a cycle for each multiply-add, or
@@ -87,10 +85,8 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
 /// --options=--pin=cpu_depthwise:...,ahead=0).
 bool prefetches(const GroupedShape& shape) {
   constexpr std::int64_t kNearBytes = 512 << 10;
-  const View& input = shape.g.input;
   return shape.lanes_are_channels && shape.g.stride[2] == 1 &&
-         input.pixels() * input.len[1] * static_cast<std::int64_t>(size_of(shape.input)) >
-             kNearBytes;
+         input_bytes(shape) / shape.g.input.len[0] > kNearBytes;
 }
 
 }  // namespace
