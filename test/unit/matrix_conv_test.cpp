@@ -270,12 +270,16 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
 
 TEST(MatrixConfig, TextReadsBack) {
   const cpu::MatrixConfig config{.block = 784, .staged = true, .by_row = true};
-  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1");
+  const cpu::MatrixConfig wide{.block = 784, .wide = true};
+  EXPECT_EQ(cpu::parse_matrix_config(to_text(wide)), wide);
+  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1,wide=0");
   EXPECT_EQ(cpu::parse_matrix_config(to_text(config)), config);
   for (const char* text :
-       {"", "block=7", "block=0,staged=1,joined=0,by_row=1", "block=7,staged=2,joined=0,by_row=1",
-        "block=07,staged=1,joined=0,by_row=1", "block=7,staged=1,joined=0,by_row=1 ",
-        "block=99999999999999999999,staged=1,joined=0,by_row=1"})
+       {"", "block=7", "block=7,staged=1,joined=0,by_row=1",
+        "block=0,staged=1,joined=0,by_row=1,wide=0", "block=7,staged=2,joined=0,by_row=1,wide=0",
+        "block=07,staged=1,joined=0,by_row=1,wide=0", "block=7,staged=1,joined=0,by_row=1,wide=0 ",
+        "block=7,staged=1,joined=0,by_row=1,wide=2",
+        "block=99999999999999999999,staged=1,joined=0,by_row=1,wide=0"})
     EXPECT_EQ(cpu::parse_matrix_config(text), std::nullopt) << text;
 }
 
@@ -299,9 +303,9 @@ TEST(MatrixRefusal, OfConfigurationsThatDoNotFit) {
                          cpu::parse_matrix_config(config).value());
   };
   const char* const kSpatial = "bf16:1x64x9x9:nhwc;conv(bf16:8x64x3x3)";
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0"), Error);
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0"), Error);
-  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0"));
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0,wide=0"), Error);
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0,wide=0"), Error);
+  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,wide=0"));
 }
 
 }  // namespace

@@ -131,15 +131,43 @@ void Storage::store(const Xbyak::Address& to, const Vec& v, DType dtype, bool st
   return streaming ? code_.vmovntps(to, half) : code_.vmovups(to, half);
 }
 
-void Storage::wait_to_join(const Vec& low, const Vec& v, DType dtype) {
-  const Vec waiting = joins_whole(dtype) ? v : packed(v, dtype);
-  const Vec to = joins_whole(dtype) ? low : code_.half(low);
-  if (waiting.getIdx() != low.getIdx()) code_.vmovups(to, waiting);
+/// v as integers that become bytes by packssdw and then packuswb or packsswb, as they would by
+/// to_whole's narrowing.
+void Storage::to_packable(const Vec& v, DType dtype) {
+  to_whole(v, dtype);
+  if (dtype == DType::u8) code_.vpminud(v, v, code_.bits(255));
 }
 
-void Storage::store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
-                           bool streaming) {
-  const Xbyak::Zmm whole(low.getIdx());
+void Storage::wait_to_join(const Vec& waiting, const Vec& v, DType dtype) {
+  if (is_byte(dtype)) to_packable(v, dtype);
+  const bool whole = is_byte(dtype) || joins_whole(dtype);
+  const Vec from = whole ? v : packed(v, dtype);
+  const Vec to = whole ? waiting : code_.half(waiting);
+  if (from.getIdx() != to.getIdx()) code_.vmovups(to, from);
+}
+
+/// Packing works within 16 bytes of each register: it leaves 4 bytes of each vector in turn.
+void Storage::store_joined_bytes(const Xbyak::Address& to, std::span<const Vec> waiting,
+                                 const Vec& v, DType dtype, bool streaming) {
+  static constexpr VectorCode::Lanes kInOrder = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                 2, 6, 10, 14, 3, 7, 11, 15};
+  to_packable(v, dtype);
+  const Vec& low = waiting.front();
+  const Vec& high = waiting.size() == 1 ? low : waiting[2];
+  code_.vpackssdw(low, low, waiting.size() == 1 ? v : waiting[1]);
+  if (waiting.size() > 1) code_.vpackssdw(high, high, v);
+  dtype == DType::i8 ? code_.vpacksswb(low, low, high) : code_.vpackuswb(low, low, high);
+  code_.load_lanes(v, kInOrder);
+  const Xbyak::Zmm line(low.getIdx());
+  code_.vpermd(line, Xbyak::Zmm(v.getIdx()), line);
+  const Vec joined = waiting.size() == 1 ? code_.half(low) : low;
+  streaming ? code_.vmovntps(to, joined) : code_.vmovups(to, joined);
+}
+
+void Storage::store_joined(const Xbyak::Address& to, std::span<const Vec> waiting, const Vec& v,
+                           DType dtype, bool streaming) {
+  if (is_byte(dtype)) return store_joined_bytes(to, waiting, v, dtype, streaming);
+  const Xbyak::Zmm whole(waiting.front().getIdx());
   if (joins_whole(dtype))
     code_.vcvtne2ps2bf16(whole, v, whole);
   else

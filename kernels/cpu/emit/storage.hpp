@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
+
 #include "base/dtype.hpp"
 #include "kernels/cpu/emit/vector_code.hpp"
 
@@ -22,11 +24,12 @@ class Storage {
 
   void load(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
-  /// `low` = v as it waits for store_joined; on AVX-512.
-  void wait_to_join(const Vec& low, const Vec& v, DType dtype);
-  /// Stores 16-bit elements of what waits and, behind them, v's by one instruction.
-  void store_joined(const Xbyak::Address& to, const Vec& low, const Vec& v, DType dtype,
-                    bool streaming);
+  /// `waiting` = v as it waits for store_joined; on AVX-512.
+  void wait_to_join(const Vec& waiting, const Vec& v, DType dtype);
+  /// Stores the elements of what waits and, behind them, v's by one instruction: two vectors of
+  /// 16 bits, two or four of 8. Registers of those that wait are clobbered.
+  void store_joined(const Xbyak::Address& to, std::span<const Vec> waiting, const Vec& v,
+                    DType dtype, bool streaming);
   /// Memory at `at` as wide as one element.
   Xbyak::Address element(const Xbyak::RegExp& at, DType dtype);
   /// d = the one element at `from`, as element() gives it, in every lane.
@@ -50,6 +53,9 @@ class Storage {
   Vec packed(const Vec& v, DType dtype);
   void to_bf16(const Vec& v);
   void to_whole(const Vec& v, DType dtype);
+  void to_packable(const Vec& v, DType dtype);
+  void store_joined_bytes(const Xbyak::Address& to, std::span<const Vec> waiting, const Vec& v,
+                          DType dtype, bool streaming);
   Vec packed_bytes(const Vec& v, DType dtype);
   void store_bytes(const Xbyak::Address& to, const Vec& v, DType dtype);
   void copy_elements(const Xbyak::Address& slot, const Xbyak::Address& memory, DType dtype,

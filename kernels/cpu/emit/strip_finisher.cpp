@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/strip_finisher.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace fuseplan::cpu {
@@ -8,8 +9,8 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kTurn = 8;  ///< pixels at a time: two vectors of each leave half of the registers
-constexpr int kMostVectors = 2;
+constexpr int kMostSums = 16;  ///< at a time: they leave half of the registers
+constexpr int kMostPixels = 8, kMostVectors = 4;
 
 class StripCode {
  public:
@@ -31,7 +32,7 @@ class StripCode {
       code_.mov(ecx, spec_.last_lanes);
       storage_.begin_partial(rcx);
     }
-    turns(kTurn);
+    turns(StripEmitter::most_pixels(spec_));
     turns(1);
     code_.leave();
     return code_.finish();
@@ -63,16 +64,29 @@ class StripCode {
 
 }  // namespace
 
+int StripEmitter::most_pixels(const StripSpec& spec) {
+  return std::min(kMostPixels, kMostSums / spec.vectors);
+}
+
+/// Vectors before it that `vector` is stored together with.
+int StripEmitter::part_of_line(int vector) const {
+  const int whole = spec_.vectors - (spec_.last_lanes < code_.lanes() ? 1 : 0);
+  const auto bytes = static_cast<int>(size_of(finish_.output.dtype));
+  const int together = bytes == 4 ? 1 : bytes == 1 && whole == 4 ? 4 : 2;
+  return vector < whole / together * together ? vector % together : 0;
+}
+
 void StripEmitter::finish(int pixels) {
   std::vector<TileSum> sums;
-  const bool joins = size_of(finish_.output.dtype) == 2;
   for (int v = 0; v < spec_.vectors; ++v)
     for (int p = 0; p < pixels; ++p) {
       const int reg = code_.vectors().take();
       code_.vmovups(code_.vec(reg), ptr[sums_ + (p * spec_.vectors + v) * code_.bytes()]);
       const bool partial = v + 1 == spec_.vectors && spec_.last_lanes < code_.lanes();
-      sums.push_back(
-          {reg, {v * code_.lanes(), 0, p}, partial, v > 0 && joins && !partial ? p : -1});
+      sums.push_back({reg,
+                      {v * code_.lanes(), 0, p},
+                      partial,
+                      part_of_line(v) > 0 ? (v - 1) * pixels + p : -1});
     }
   finisher_.finish(sums);
   for (const TileSum& sum : sums) code_.vectors().give(sum.reg);
@@ -87,7 +101,7 @@ bool strip_finisher_takes(const FinishSpec& finish) {
   constexpr int kLongChain = 12;
   constexpr int kLanes = lanes_of(Isa::avx512);
   return finish.lanes_are_channels && work_of(finish.body) <= kLongChain &&
-         finish.reaches({kMostVectors * kLanes, 0, kTurn});
+         finish.reaches({kMostVectors * kLanes, 0, kMostPixels});
 }
 
 std::vector<std::byte> emit_strip_finisher(const StripSpec& spec, const FinishSpec& finish) {

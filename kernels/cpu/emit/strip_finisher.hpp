@@ -13,7 +13,7 @@ namespace fuseplan::cpu {
 /// A kernel that applies a short chain to a strip of sums in memory, [pixel][channel] with whole
 /// vectors of channels, and stores it: for outputs whose channels are contiguous, on AVX-512.
 struct StripSpec {
-  int vectors = 0;     ///< of channels, at most 2
+  int vectors = 0;     ///< of channels, at most 4
   int last_lanes = 0;  ///< of the last vector
   bool operator==(const StripSpec&) const = default;
 };
@@ -42,10 +42,15 @@ class StripEmitter {
         pointers_(pointers),
         finisher_(code, finish, pointers, storage) {}
 
+  /// Pixels that are best finished at a time.
+  static int most_pixels(const StripSpec& spec);
+
   void finish(int pixels);
   void move(int pixels);
 
  private:
+  int part_of_line(int vector) const;
+
   VectorCode& code_;
   const StripSpec& spec_;
   Xbyak::Reg64 sums_;

@@ -38,7 +38,7 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
   const std::size_t before = code.vectors().free() - 1;
   if (partial) storage.begin_partial(code.rcx);
   trial.sums_.push_back({code.vectors().take(), {}, false});
-  trial.halves_ = {false};
+  trial.parts_ = {false};
   const std::vector<Node> leaves = keepable(spec.body);
   for (std::size_t i = 0; i < kept; ++i) trial.kept_.push_back({leaves[i], code.vectors().take()});
   trial.finish_one(0);
@@ -91,7 +91,7 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
   const RegisterPool before = code_.vectors();
   sums_.assign(sums.begin(), sums.end());
   plan(std::ranges::any_of(sums, &TileSum::partial));
-  find_halves();
+  find_parts();
   load_kept(Leaf::scalar);
   load_kept(Leaf::constant);
   for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -108,12 +108,25 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
   code_.vectors() = before;
 }
 
-/// Those whose other half comes. On the stack is no place to wait for it.
-void TileFinisher::find_halves() {
-  halves_.assign(sums_.size(), false);
-  for (const TileSum& sum : sums_) {
-    const auto before = static_cast<std::size_t>(sum.before);
-    if (sum.before >= 0 && !waits(before)) halves_[before] = true;
+/// In the order in which they are stored.
+std::vector<std::size_t> TileFinisher::parts_before(std::size_t index) const {
+  std::vector<std::size_t> parts;
+  for (int at = sums_[index].before; at >= 0; at = sums_[static_cast<std::size_t>(at)].before)
+    parts.insert(parts.begin(), static_cast<std::size_t>(at));
+  return parts;
+}
+
+/// Those whose other parts come. On the stack is no place to wait for them.
+void TileFinisher::find_parts() {
+  parts_.assign(sums_.size(), false);
+  std::vector<bool> is_last(sums_.size(), true);
+  for (const TileSum& sum : sums_)
+    if (sum.before >= 0) is_last[static_cast<std::size_t>(sum.before)] = false;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    const std::vector<std::size_t> before =
+        is_last[i] ? parts_before(i) : std::vector<std::size_t>{};
+    if (std::ranges::any_of(before, [&](std::size_t part) { return waits(part); })) continue;
+    for (const std::size_t part : before) parts_[part] = true;
   }
 }
 
@@ -141,13 +154,13 @@ void TileFinisher::finish_one(std::size_t index) {
   }
   emit_expr(code_, spec_.body, uses_, *this,
             [&](std::size_t, const Vec& value) { store(index, value); });
-  if (!waits && !halves_[index]) code_.vectors().give(sum.reg);
+  if (!waits && !parts_[index]) code_.vectors().give(sum.reg);
 }
 
 /// In its register from the beginning to the end, and stored as it is.
 bool TileFinisher::is_ordinary(std::size_t index) const {
   const TileSum& sum = sums_[index];
-  return !waits(index) && !halves_[index] && !sum.partial && sum.before < 0;
+  return !waits(index) && !parts_[index] && !sum.partial && sum.before < 0;
 }
 
 /// All ordinary sums are finished as the first of them is, with another register and in another
@@ -182,13 +195,15 @@ void TileFinisher::finish_alike(std::size_t index) {
 void TileFinisher::store(std::size_t index, const Vec& value) {
   const TileSum& sum = sums_[index];
   const DType dtype = spec_.output.dtype;
-  if (halves_[index]) return storage_.wait_to_join(code_.vec(sum.reg), value, dtype);
-  const auto before = static_cast<std::size_t>(sum.before);
-  if (sum.before >= 0 && halves_[before]) {
-    const TileSum& low = sums_[before];
-    storage_.store_joined(pointers_.output(low.place), code_.vec(low.reg), value, dtype,
+  if (parts_[index]) return storage_.wait_to_join(code_.vec(sum.reg), value, dtype);
+  if (sum.before >= 0 && parts_[static_cast<std::size_t>(sum.before)]) {
+    const std::vector<std::size_t> before = parts_before(index);
+    std::vector<Vec> waiting;
+    for (const std::size_t part : before) waiting.push_back(code_.vec(sums_[part].reg));
+    storage_.store_joined(pointers_.output(sums_[before.front()].place), waiting, value, dtype,
                           spec_.streaming);
-    return code_.vectors().give(low.reg);
+    for (const std::size_t part : before) code_.vectors().give(sums_[part].reg);
+    return;
   }
   const Xbyak::Address to = pointers_.output(place_);
   partial_ ? storage_.store_partial(to, value, dtype)

@@ -18,7 +18,9 @@ struct TileSum {
   int reg = 0;
   TilePlace place;
   bool partial = false;  ///< only its first lanes exist, as begun in the storage
-  int before = -1;       ///< an earlier sum, whose 16-bit elements end where its own begin
+  /// An earlier sum, whose elements end where its own begin: pairs of 16 or 8 bits, or fours of 8
+  /// bits, are stored together.
+  int before = -1;
 };
 
 /// What emitting a chain takes, for kernels that all finish sums by the same one: found once.
@@ -79,7 +81,8 @@ class TileFinisher : LeafSource {
   void spill(std::size_t wanted);
   void plan(bool partial);
   void load_kept(Leaf leaf);
-  void find_halves();
+  void find_parts();
+  std::vector<std::size_t> parts_before(std::size_t index) const;
   void finish_one(std::size_t index);
   bool is_ordinary(std::size_t index) const;
   void finish_alike(std::size_t index);
@@ -94,8 +97,8 @@ class TileFinisher : LeafSource {
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;
-  std::vector<bool> halves_;  ///< by sum: it waits in its register, narrowed, for the next
-  std::vector<int> slots_;    ///< of the sums that wait on the stack, which are the last
+  std::vector<bool> parts_;  ///< by sum: it waits in its register, narrowed, for the next
+  std::vector<int> slots_;   ///< of the sums that wait on the stack, which are the last
   std::vector<Kept> kept_;
   FinishNeeds own_needs_;
   FinishNeeds& needs_;

@@ -113,6 +113,10 @@ void VectorCode::look_up(const Vec& d, const Vec& index, const Table& table) {
   vpermps(Xbyak::Zmm(d.getIdx()), Xbyak::Zmm(index.getIdx()), ptr[rip + tables_[table]]);
 }
 
+void VectorCode::load_lanes(const Vec& d, const Lanes& lanes) {
+  vmovups(d, ptr[rip + tables_[std::bit_cast<Table>(lanes)]]);
+}
+
 void VectorCode::load64(const Vec& d, double value) {
   is_avx512() ? vbroadcastsd(Xbyak::Zmm(d.getIdx()), ptr[rip]) : vmovapd(d, ptr[rip]);
   loads(std::bit_cast<std::uint64_t>(value), 8);

@@ -95,6 +95,9 @@ class VectorCode : public Xbyak::CodeGenerator {
   /// d = table[index % 16], lane by lane; AVX-512 only.
   using Table = std::array<float, 16>;
   void look_up(const Vec& d, const Vec& index, const Table& table);
+  /// d = those integers; AVX-512 only.
+  using Lanes = std::array<std::uint32_t, 16>;
+  void load_lanes(const Vec& d, const Lanes& lanes);
   Xbyak::Address constant64(double value) { return pooled(std::bit_cast<std::uint64_t>(value), 8); }
   /// Four-byte constants by how often the code so far uses them, most often first.
   std::vector<std::uint32_t> used_constants() const;

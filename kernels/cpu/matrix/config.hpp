@@ -14,10 +14,11 @@ struct MatrixConfig {
   bool staged = false;     ///< the input is copied to scratch; otherwise read where it lies
   bool joined = false;     ///< taps along the width are copied next to one another
   bool by_row = false;     ///< tiles start where output rows do; otherwise they run on
+  bool wide = false;       ///< kernels of 1 tile of pixels x 4 of channels; otherwise of 2 x 2
   bool operator==(const MatrixConfig&) const = default;
 };
 
-/// "block=784,staged=1,joined=0,by_row=0"
+/// "block=784,staged=1,joined=0,by_row=0,wide=0"
 std::string to_text(const MatrixConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<MatrixConfig> parse_matrix_config(std::string_view text);

@@ -41,12 +41,13 @@ class Walk {
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.config.staged) stager_.emplace(plan_, scratch_);
     if (!plan_.in_strips)
-      chain_.expect_pixels(kWholeStrip, kTilesAcross * kTileLanes, Isa::avx512, scratch_);
+      chain_.expect_pixels(plan_.grid.rows(), plan_.grid.lanes(), Isa::avx512, scratch_);
     // Turning reads whole squares.
-    sums_ = scratch_.take_array<float>((kTilesAcross + 1) * kTileRows * kTilesAcross * kTileLanes);
+    sums_ = scratch_.take_array<float>(
+        static_cast<std::size_t>((plan_.grid.rows() + kTileRows) * plan_.grid.lanes()));
     call_.sums = sums_;
     call_.chain = &chain_.call();
-    weight_bytes_ = kTilesAcross * plan_.vector_bytes();
+    weight_bytes_ = plan_.grid.channels * plan_.vector_bytes();
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
@@ -63,24 +64,24 @@ class Walk {
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
     const std::int64_t pixels = (window.rows - 1) * plan_.pitch + window.columns;
-    whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / kWholeStrip : 0;
+    whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / plan_.grid.rows() : 0;
     weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
                window.group * plan_.group_vectors() * plan_.vector_bytes();
   }
 
   void run(std::int64_t channel_tile) {
-    const std::int64_t within = channel_tile * kTilesAcross * kTileLanes;
+    const std::int64_t within = channel_tile * plan_.grid.lanes();
     width_ = plan_.vectors_of(channel_tile) * kTileLanes;
     channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
     call_.weights = weights_ + channel_tile * weight_bytes_;
     next_ = weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
-    const std::int64_t strips = channels_ == kTilesAcross * kTileLanes ? whole_strips_ : 0;
+    const std::int64_t strips = channels_ == plan_.grid.lanes() ? whole_strips_ : 0;
     for (std::int64_t i = 0; i < strips; ++i) run_strip(i, channel_tile);
-    for (std::int64_t i = strips * kTilesAcross; i < tiles_; i += kTilesAcross)
-      run_tiles(i, static_cast<int>(std::min<std::int64_t>(kTilesAcross, tiles_ - i)),
-                channel_tile);
+    const std::int64_t most = plan_.grid.pixels;
+    for (std::int64_t i = strips * most; i < tiles_; i += most)
+      run_tiles(i, static_cast<int>(std::min(most, tiles_ - i)), channel_tile);
   }
 
  private:
@@ -94,22 +95,22 @@ class Walk {
 
   /// A whole strip whose pixels follow one another in output, too.
   void run_strip(std::int64_t index, std::int64_t channel_tile) {
-    const std::int64_t position = index * kWholeStrip;
+    const std::int64_t position = index * plan_.grid.rows();
     call_.input = input_ + position * plan_.pixel_bytes;
     call_.second = kTileRows * plan_.pixel_bytes;
     call_.next = next_ + index * plan_.fetched_bytes;
-    sum(kTilesAcross, channel_tile);
+    sum(plan_.grid.pixels, channel_tile);
     chain_.at({window_.image, channel_, window_.plane, window_.row, window_.column + position});
     strip_waits_ = true;
   }
 
   void run_tiles(std::int64_t first, int count, std::int64_t channel_tile) {
-    PixelTile tiles[kTilesAcross];
+    PixelTile tiles[kMostTilePixels];
     for (int i = 0; i < count; ++i)
       tiles[i] = plan_.tile(first + i, window_.rows, window_.columns, window_.column);
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
     call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
-    call_.next = next_ + first / kTilesAcross * plan_.fetched_bytes;
+    call_.next = next_ + first / plan_.grid.pixels * plan_.fetched_bytes;
     sum(count, channel_tile);
     // One strip where the second tile continues the first.
     if (count == 2 && tiles[0].count == kTileRows && tiles[1].skip == 0 &&
@@ -122,8 +123,8 @@ class Walk {
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
   void sum(int count, std::int64_t channel_tile) {
-    const bool leaves =
-        plan_.overlaps && count == kTilesAcross && plan_.vectors_of(channel_tile) == kTilesAcross;
+    const bool leaves = plan_.overlaps && count == plan_.grid.pixels &&
+                        plan_.vectors_of(channel_tile) == plan_.grid.channels;
     if (!leaves) finish_strip();
     const TileKernel kernel =
         strip_waits_ ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
@@ -135,7 +136,7 @@ class Walk {
   void finish_strip() {
     if (!strip_waits_) return;
     store();
-    const StripCall call{sums_, &chain_.call(), kWholeStrip};
+    const StripCall call{sums_, &chain_.call(), plan_.grid.rows()};
     launch_.strips.front()(&call);
     strip_waits_ = false;
   }
@@ -160,7 +161,7 @@ class Walk {
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
     const RowsCall& chain = chain_.at(
         {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
-    if (plan_.overlaps && pixels == kWholeStrip && channels_ == kTilesAcross * kTileLanes) {
+    if (plan_.overlaps && pixels == plan_.grid.rows() && channels_ == plan_.grid.lanes()) {
       strip_waits_ = true;
       return;
     }

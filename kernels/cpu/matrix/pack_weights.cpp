@@ -35,11 +35,11 @@ class Packer {
   void pack(std::int64_t group, std::int64_t vector) const {
     const ConvGeometry& conv = plan_.shape.conv;
     const std::int64_t lanes = plan_.depth / kLane;
-    const std::int64_t tile = vector / kTilesAcross, within = vector % kTilesAcross;
+    const std::int64_t tile = vector / plan_.grid.channels, within = vector % plan_.grid.channels;
     const std::int64_t step_size = plan_.depth * kTileLanes;
     Element* to = packed_ +
-                  (group * plan_.group_vectors() + tile * kTilesAcross) * plan_.vector_bytes() /
-                      static_cast<std::int64_t>(sizeof(Element)) +
+                  (group * plan_.group_vectors() + tile * plan_.grid.channels) *
+                      plan_.vector_bytes() / static_cast<std::int64_t>(sizeof(Element)) +
                   within * step_size;
     const Element* from =
         raw_ + (group * conv.group_outputs + vector * kTileLanes) * conv.weight_stride[0];
@@ -108,7 +108,7 @@ void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
-  return fmt::format("matrix:{}x{}:steps{}x{}:joined{}:groups{}", kTilesAcross, kTileLanes,
+  return fmt::format("matrix:{}x{}:steps{}x{}:joined{}:groups{}", plan.grid.channels, kTileLanes,
                      plan.steps, plan.depth, plan.config.joined ? plan.joined_rows : 0,
                      plan.shape.conv.groups);
 }

@@ -57,7 +57,7 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
 void cut_blocks(MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const std::int64_t width = output.len[4], block = plan.config.block;
-  plan.block_columns = width <= block ? width : round_up(block, kWholeStrip);
+  plan.block_columns = width <= block ? width : round_up(block, plan.grid.rows());
   plan.block_columns = std::min(plan.block_columns, width);
   // In place, rows need not follow one another evenly.
   plan.block_rows =
@@ -78,7 +78,8 @@ void stage_window(MatrixPlan& plan) {
   stage.phase_bytes = stage.rows * stage.row_bytes;
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   // The last tiles read rows that nobody wants.
-  stage.bytes = conv.filter[0] * stage.plane_bytes + kWholeStrip * stage.column_bytes + kTileBytes;
+  stage.bytes =
+      conv.filter[0] * stage.plane_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   plan.pitch = stage.columns;
   // A step's taps overlap in what they read: they follow one another.
@@ -119,9 +120,9 @@ Far far_operand(const MatrixPlan& plan) {
   constexpr std::int64_t kNearest = 48 << 10, kFewStrips = 2;
   const ConvGeometry& conv = plan.shape.conv;
   const std::int64_t strips =
-      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
+      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), plan.grid.pixels);
   const std::int64_t weights =
-      (strips == 1 ? plan.group_vectors() : kTilesAcross) * plan.vector_bytes();
+      (strips == 1 ? plan.group_vectors() : plan.grid.channels) * plan.vector_bytes();
   const std::int64_t input = plan.config.staged ? conv.filter[0] * plan.stage.plane_bytes
                                                 : plan.block_columns * plan.pixel_bytes;
   if (input + weights <= kNearest) return Far::nothing;
@@ -134,11 +135,11 @@ Far far_operand(const MatrixPlan& plan) {
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kKept = 1280 << 10;
-  constexpr std::int64_t kStepLines = kWholeStrip;
+  const std::int64_t step_lines = plan.grid.channels * kTileRows;
   const std::int64_t calls =
-      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), kTilesAcross);
+      ceil_div(plan.tiles(plan.block_rows, plan.block_columns), plan.grid.pixels);
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
-  plan.next_lines = static_cast<int>(ceil_div(kStepLines, calls));
+  plan.next_lines = static_cast<int>(ceil_div(step_lines, calls));
   plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
 }
 
@@ -152,36 +153,38 @@ std::int64_t MatrixStage::phase(const ConvGeometry& conv, std::int64_t row,
 
 std::vector<MatrixTileSpec> MatrixPlan::specs() const {
   MatrixTileSpec spec{.product = product,
+                      .grid = grid,
                       .depth_bytes = depth * element(),
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .pixel_bytes = pixel_bytes,
                       .far = far,
                       .next_lines = next_lines};
   std::vector<MatrixTileSpec> list;
-  for (const int vectors : {kTilesAcross, tail_vectors})
-    for (int tiles = 1; tiles <= kTilesAcross; ++tiles) {
+  for (const int vectors : {grid.channels, tail_vectors})
+    for (int tiles = 1; tiles <= grid.pixels; ++tiles) {
       spec.tiles = tiles;
       spec.vectors = vectors;
       list.push_back(spec);
     }
-  if (tail_vectors == kTilesAcross) list.resize(kTilesAcross);
+  const auto full = static_cast<std::size_t>(grid.pixels);
+  if (tail_vectors == grid.channels) list.resize(full);
   if (overlaps) {
-    list[kTilesAcross - 1].leaves = true;
-    list.push_back(list[kTilesAcross - 1]);
+    list[full - 1].leaves = true;
+    list.push_back(list[full - 1]);
     list.back().finishes = true;
   }
   return list;
 }
 
 std::size_t MatrixPlan::kernel_of(int tiles, std::int64_t channel_tile) const {
-  const bool second = vectors_of(channel_tile) != kTilesAcross;
-  return static_cast<std::size_t>(tiles - 1 + (second ? kTilesAcross : 0));
+  const bool second = vectors_of(channel_tile) != grid.channels;
+  return static_cast<std::size_t>(tiles - 1 + (second ? grid.pixels : 0));
 }
 
 std::vector<StripSpec> MatrixPlan::strips() const {
   const auto lanes =
       static_cast<int>(shape.conv.group_outputs - (group_vectors() - 1) * kTileLanes);
-  const StripSpec full{kTilesAcross, kTileLanes}, tail{tail_vectors, lanes};
+  const StripSpec full{grid.channels, kTileLanes}, tail{tail_vectors, lanes};
   if (tiles_of_channels == 1 || !has_short_tail()) return {tail};
   return {full, tail};
 }
@@ -241,6 +244,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   MatrixPlan plan;
   plan.product = product;
   plan.config = config;
+  plan.grid = config.wide ? kWideGrid : kSquareGrid;
   plan.shape = shape;
   plan.source = shape.conv;
   if (config.joined) join_taps(plan);
@@ -248,8 +252,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
   if (config.staged && plan.steps > 1) plan.depth = static_cast<int>(most_channels(product));
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
-  plan.tiles_of_channels = ceil_div(vectors, kTilesAcross);
-  plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * kTilesAcross);
+  plan.tiles_of_channels = ceil_div(vectors, plan.grid.channels);
+  plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.grid.channels);
   plan.finish = finish_spec(plan.shape.tensors(), chain);
   plan.finish.integers = traits_of(product).sums == DType::i32;
   plan.finish.bf16 = product == Product::bf16;
@@ -257,9 +261,9 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   plan.runs_on = runs_on(plan);
-  plan.overlaps = plan.in_strips && plan.reads.size() > 1 &&
-                  shape.conv.group_outputs >= kTilesAcross * kTileLanes &&
-                  plan.finish.reaches({kTilesAcross * kTileLanes, 0, kWholeStrip});
+  plan.overlaps = plan.in_strips && (config.wide || plan.reads.size() > 1) &&
+                  shape.conv.group_outputs >= plan.grid.lanes() &&
+                  plan.finish.reaches({plan.grid.lanes(), 0, plan.grid.rows()});
   plan.far = far_operand(plan);
   plan_fetches(plan);
   return plan;

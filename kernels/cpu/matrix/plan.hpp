@@ -33,6 +33,7 @@ struct PixelTile {
 struct MatrixPlan {
   Product product{};
   MatrixConfig config;
+  TileGrid grid;  ///< of the kernels
   /// In `joined` plans the taps along the width are channels, and the filter is one wide; so are
   /// the taps of joined_rows rows, where a stride takes as many at a time and they fit one step.
   DirectShape shape;
@@ -51,7 +52,7 @@ struct MatrixPlan {
   MatrixStage stage;
   std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
   std::vector<std::int64_t> reads;     ///< bytes from a pixel to what each step of each tap reads
-  std::int64_t tiles_of_channels = 0;  ///< kernels' tiles: kTilesAcross vectors, fewer in the last
+  std::int64_t tiles_of_channels = 0;  ///< the grid's vectors, fewer in the last
   int tail_vectors = 0;
 
   std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
@@ -63,9 +64,9 @@ struct MatrixPlan {
   /// Channels that a filter row has, its taps joined.
   std::int64_t row_channels() const { return shape.conv.group_inputs / joined_rows; }
   int vectors_of(std::int64_t channel_tile) const {
-    return channel_tile + 1 == tiles_of_channels ? tail_vectors : kTilesAcross;
+    return channel_tile + 1 == tiles_of_channels ? tail_vectors : grid.channels;
   }
-  /// Kernels: of 1 to kTilesAcross tiles, for full tiles of channels and then for the last; in
+  /// Kernels: of 1 to the grid's tiles, for full tiles of channels and then for the last; in
   /// plans with overlap one more, which finishes.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
@@ -74,13 +75,11 @@ struct MatrixPlan {
   std::size_t strip_of(std::int64_t channel_tile) const {
     return channel_tile + 1 == tiles_of_channels && tiles_of_channels > 1 && has_short_tail();
   }
-  bool has_short_tail() const {
-    return shape.conv.group_outputs % (kTilesAcross * kTileLanes) != 0;
-  }
+  bool has_short_tail() const { return shape.conv.group_outputs % grid.lanes() != 0; }
   /// Bytes of packed weights of a vector of channels.
   std::int64_t vector_bytes() const;
   std::int64_t group_vectors() const {
-    return (tiles_of_channels - 1) * kTilesAcross + tail_vectors;
+    return (tiles_of_channels - 1) * grid.channels + tail_vectors;
   }
 
   /// Tiles of a window of so many rows and columns.

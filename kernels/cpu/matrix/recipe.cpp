@@ -30,9 +30,10 @@ class MatrixRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    functions.push_back({"matrix_begin", emit_matrix_begin(plan_.depth * plan_.element())});
+    functions.push_back(
+        {"matrix_begin", emit_matrix_begin(plan_.grid, plan_.depth * plan_.element())});
     functions.push_back({"matrix_end", emit_matrix_end()});
-    functions.push_back({"matrix_store", emit_matrix_store()});
+    functions.push_back({"matrix_store", emit_matrix_store(plan_.grid)});
     for (const MatrixTileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("matrix_tile_{}x{}{}", spec.tiles, spec.vectors,
                                        spec.finishes ? "_finishing" : ""),
@@ -97,8 +98,7 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
     return std::make_shared<MatrixRecipe>(std::move(made), chain);
   };
   // Neighbouring vectors are stored together; every group begins with one.
-  const std::int64_t lanes =
-      std::gcd(shape.conv.group_outputs, std::int64_t{kTilesAcross * kTileLanes});
+  const std::int64_t lanes = std::gcd(shape.conv.group_outputs, std::int64_t{plan.grid.lanes()});
   return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
 }
 

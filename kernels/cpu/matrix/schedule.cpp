@@ -19,8 +19,8 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);
-    else if (columns_ > kWholeStrip)
-      cut(rows_, round_up(ceil_div(columns_, 2), kWholeStrip));
+    else if (columns_ > plan_.grid.rows())
+      cut(rows_, round_up(ceil_div(columns_, 2), plan_.grid.rows()));
     else
       return;
   }
@@ -31,7 +31,7 @@ void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
   rows_ = ceil_div(output.len[3], ceil_div(output.len[3], rows));
   row_windows_ = ceil_div(output.len[3], rows_);
   const std::int64_t equal = ceil_div(output.len[4], ceil_div(output.len[4], columns));
-  columns_ = std::min(columns, round_up(equal, kWholeStrip));
+  columns_ = std::min(columns, round_up(equal, plan_.grid.rows()));
   column_windows_ = ceil_div(output.len[4], columns_);
 }
 

@@ -14,10 +14,17 @@ namespace {
 
 using namespace Xbyak::util;
 
-// Tiles 0 to 3 are sums, by pixels and then channels; 4 and 5 input; 6 and 7 weights.
-Xbyak::Tmm sums_tile(int tile, int vector) { return Xbyak::Tmm(tile * kTilesAcross + vector); }
-Xbyak::Tmm input_tile(int tile) { return Xbyak::Tmm(4 + tile); }
-Xbyak::Tmm weights_tile(int vector) { return Xbyak::Tmm(6 + vector); }
+// Tiles 0 to 3 are sums, by pixels and then channels; behind them come as many of input as the grid
+// is high, and then weights.
+constexpr int kTiles = 8, kSums = 4;
+Xbyak::Tmm sums_tile(const TileGrid& grid, int tile, int vector) {
+  return Xbyak::Tmm(tile * grid.channels + vector);
+}
+Xbyak::Tmm input_tile(int tile) { return Xbyak::Tmm(kSums + tile); }
+Xbyak::Tmm weights_tile(const TileGrid& grid, int vector) {
+  const int first = kSums + grid.pixels;
+  return Xbyak::Tmm(first + vector % (kTiles - first));
+}
 
 /// Where a kernel keeps the sums of one tile, [pixel][channel].
 Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, int tile, int vector,
@@ -29,7 +36,7 @@ class MatrixTileCode {
  public:
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
       : spec_(spec), code_(Isa::avx512) {
-    if (spec.finishes) strip_.emplace(code_, finish);
+    if (spec.finishes) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
 
   std::vector<std::byte> emit() {
@@ -39,7 +46,7 @@ class MatrixTileCode {
     if (strip_)
       steps -= finish_meanwhile();
     else
-      each_sum([&](int t, int v) { code_.tilezero(sums_tile(t, v)); });
+      each_sum([&](int t, int v) { code_.tilezero(sums(t, v)); });
     code_.vpxor(xmm0, xmm0, xmm0);
     constexpr std::int64_t kUnrolled = 4;
     const std::int64_t turns = steps > kUnrolled ? steps / kUnrolled : 0;
@@ -53,11 +60,12 @@ class MatrixTileCode {
  private:
   /// The code that finishes a strip, with pointers in what the products leave over.
   struct Strip {
-    Strip(VectorCode& code, const FinishSpec& finish)
-        : pointers(code, finish, kPointers),
+    Strip(VectorCode& code, const StripSpec& strip, const FinishSpec& finish)
+        : spec(strip),
+          pointers(code, finish, kPointers),
           storage(code, {rax, rax, rax}, finish.bf16),
-          emitter(code, spec, finish, kSums, pointers, storage) {}
-    StripSpec spec{kTilesAcross, kTileLanes};
+          emitter(code, spec, finish, kStored, pointers, storage) {}
+    StripSpec spec;
     ChainPointers pointers;
     Storage storage;
     StripEmitter emitter;
@@ -77,14 +85,14 @@ class MatrixTileCode {
   /// Returns the steps that were summed in the meantime.
   std::int64_t finish_meanwhile() {
     constexpr std::int64_t kMostSteps = 8;
-    constexpr int kMostPixels = 8;
+    const int most = StripEmitter::most_pixels(strip_->spec);
     const auto steps = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));
-    const int pixels = kWholeStrip / static_cast<int>(steps);
+    const int pixels = spec_.grid.rows() / static_cast<int>(steps);
     const auto finish = [&] {
-      for (int done = 0; done < pixels; done += kMostPixels) {
-        strip_->emitter.finish(std::min(pixels, kMostPixels));
-        strip_->emitter.move(std::min(pixels, kMostPixels));
+      for (int done = 0; done < pixels; done += most) {
+        strip_->emitter.finish(std::min(pixels, most));
+        strip_->emitter.move(std::min(pixels, most));
       }
     };
     store_and_sum();
@@ -108,10 +116,13 @@ class MatrixTileCode {
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
       strip_->pointers.read(rcx);
     }
-    code_.mov(kSums, field(offsetof(MatrixTileCall, sums)));
+    code_.mov(kStored, field(offsetof(MatrixTileCall, sums)));
     code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
     code_.mov(kRowBytes.cvt32(), kTileBytes);
   }
+
+  Xbyak::Tmm sums(int tile, int vector) const { return sums_tile(spec_.grid, tile, vector); }
+  Xbyak::Tmm weights(int vector) const { return weights_tile(spec_.grid, vector); }
 
   template <typename F>
   void each_sum(const F& f) {
@@ -131,7 +142,7 @@ class MatrixTileCode {
     code_.mov(kStoredRow.cvt32(), spec_.vectors * kTileBytes);
     sum_steps(1, [&](int t, int v) {
       store(t, v);
-      code_.tilezero(sums_tile(t, v));
+      code_.tilezero(sums(t, v));
     });
   }
 
@@ -166,10 +177,9 @@ class MatrixTileCode {
       load(input_tile(t), ptr[kInput[t] + kPixelBytes], spec_.far == Far::input);
       for (int v = 0; v < spec_.vectors; ++v) {
         const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0)
-          load(weights_tile(v), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
+        if (t == 0) load(weights(v), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
         before_product(t, v);
-        multiply(sums_tile(t, v), input_tile(t), weights_tile(v));
+        multiply(sums(t, v), input_tile(t), weights(v));
       }
     }
   }
@@ -195,12 +205,12 @@ class MatrixTileCode {
   }
 
   void store(int tile, int vector) {
-    code_.tilestored(stored_sums(code_, kSums + kStoredRow, tile, vector, spec_.vectors),
-                     sums_tile(tile, vector));
+    code_.tilestored(stored_sums(code_, kStored + kStoredRow, tile, vector, spec_.vectors),
+                     sums(tile, vector));
   }
 
   static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
-                                   kSecond = r10, kSteps = r11, kSums = rdi, kNext = r13,
+                                   kSecond = r10, kSteps = r11, kStored = rdi, kNext = r13,
                                    kStoredRow = rax;
   static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
   const MatrixTileSpec& spec_;
@@ -209,17 +219,16 @@ class MatrixTileCode {
 };
 
 // The operand of ldtilecfg: palette, then bytes of a row and rows of each tile.
-std::array<std::uint8_t, 64> tile_shapes(int depth_bytes) {
+std::array<std::uint8_t, 64> tile_shapes(const TileGrid& grid, int depth_bytes) {
   std::array<std::uint8_t, 64> shapes{};
   shapes[0] = 1;
-  const auto set = [&](const Xbyak::Tmm& tile, int rows, int bytes) {
-    shapes[static_cast<std::size_t>(16 + 2 * tile.getIdx())] = static_cast<std::uint8_t>(bytes);
-    shapes[static_cast<std::size_t>(48 + tile.getIdx())] = static_cast<std::uint8_t>(rows);
-  };
-  for (int i = 0; i < kTilesAcross; ++i) {
-    for (int j = 0; j < kTilesAcross; ++j) set(sums_tile(i, j), kTileRows, kTileBytes);
-    set(input_tile(i), kTileRows, depth_bytes);
-    set(weights_tile(i), depth_bytes / 4, kTileBytes);
+  for (int tile = 0; tile < kTiles; ++tile) {
+    const bool is_input = tile >= kSums && tile < kSums + grid.pixels;
+    const bool is_weights = tile >= kSums + grid.pixels;
+    const int rows = is_weights ? depth_bytes / 4 : kTileRows;
+    shapes[static_cast<std::size_t>(16 + 2 * tile)] =
+        static_cast<std::uint8_t>(is_input ? depth_bytes : kTileBytes);
+    shapes[static_cast<std::size_t>(48 + tile)] = static_cast<std::uint8_t>(rows);
   }
   return shapes;
 }
@@ -230,24 +239,24 @@ std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const Finish
   return MatrixTileCode(spec, finish).emit();
 }
 
-std::vector<std::byte> emit_matrix_store() {
+std::vector<std::byte> emit_matrix_store(const TileGrid& grid) {
   VectorCode code(Isa::avx512);
-  code.mov(eax, kTilesAcross * kTileBytes);
-  for (int t = 0; t < kTilesAcross; ++t)
-    for (int v = 0; v < kTilesAcross; ++v)
-      code.tilestored(stored_sums(code, rdi + rax, t, v, kTilesAcross), sums_tile(t, v));
+  code.mov(eax, grid.channels * kTileBytes);
+  for (int t = 0; t < grid.pixels; ++t)
+    for (int v = 0; v < grid.channels; ++v)
+      code.tilestored(stored_sums(code, rdi + rax, t, v, grid.channels), sums_tile(grid, t, v));
   code.ret();
   return code.finish();
 }
 
-std::vector<std::byte> emit_matrix_begin(int depth_bytes) {
+std::vector<std::byte> emit_matrix_begin(const TileGrid& grid, int depth_bytes) {
   VectorCode code(Isa::avx512);
   Xbyak::Label shapes;
   code.ldtilecfg(code.ptr[rip + shapes]);
   code.ret();
   code.align(64);
   code.L(shapes);
-  for (const std::uint8_t byte : tile_shapes(depth_bytes)) code.db(byte);
+  for (const std::uint8_t byte : tile_shapes(grid, depth_bytes)) code.db(byte);
   return code.finish();
 }
 

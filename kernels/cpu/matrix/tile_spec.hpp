@@ -25,11 +25,19 @@ constexpr const ProductTraits& traits_of(Product product) {
   return kProducts[static_cast<int>(product)];
 }
 
-constexpr int kTileRows = 16;    ///< pixels of a tile of input or sums
-constexpr int kTileLanes = 16;   ///< output channels of a tile of weights or sums
-constexpr int kTileBytes = 64;   ///< of a tile's row
-constexpr int kTilesAcross = 2;  ///< most tiles of pixels, and of channels, in a kernel
-constexpr int kWholeStrip = kTilesAcross * kTileRows;  ///< pixels of a full kernel
+constexpr int kTileRows = 16;   ///< pixels of a tile of input or sums
+constexpr int kTileLanes = 16;  ///< output channels of a tile of weights or sums
+constexpr int kTileBytes = 64;  ///< of a tile's row
+
+/// The most tiles that a plan's kernels sum at a time: four, as a square or in one row.
+struct TileGrid {
+  int pixels = 0, channels = 0;
+  constexpr int rows() const { return pixels * kTileRows; }
+  constexpr int lanes() const { return channels * kTileLanes; }
+  bool operator==(const TileGrid&) const = default;
+};
+constexpr TileGrid kSquareGrid{2, 2}, kWideGrid{1, 4};
+constexpr int kMostTilePixels = kSquareGrid.pixels;
 
 /// The operand that is not to be kept in the first-level cache, for the sake of the other.
 enum class Far : std::uint8_t { nothing, input, weights };
@@ -37,7 +45,8 @@ enum class Far : std::uint8_t { nothing, input, weights };
 /// A kernel that sums `tiles` tiles of pixels x `vectors` tiles of channels.
 struct MatrixTileSpec {
   Product product{};
-  int tiles = 0, vectors = 0;
+  TileGrid grid;
+  int tiles = 0, vectors = 0;    ///< at most the grid's
   int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next

@@ -36,34 +36,53 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
 }
 
 /// Where weights stay near, small windows let their input and output stay nearer.
-std::int64_t block_of(const DirectShape& shape, Product product) {
+std::int64_t block_of(const DirectShape& shape, Product product, bool wide) {
   const ConvGeometry& conv = shape.conv;
   const std::int64_t pixel = input_bytes(shape, product);
   const std::int64_t weights =
       conv.group_inputs * conv.group_outputs * shape.taps() * traits_of(product).element;
   if (reads_in_place(shape, product) && weights <= kKeptBytes)
-    return std::max<std::int64_t>(kWholeStrip, kNearBytes / pixel / kWholeStrip * kWholeStrip);
+    return std::max<std::int64_t>(kSquareGrid.rows(),
+                                  kNearBytes / pixel / kSquareGrid.rows() * kSquareGrid.rows());
   const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
   // Windows of larger filters overlap; that of a single tap costs nothing to make small.
-  return shape.taps() == 1 ? std::min(block, pixels_in_few_pages(shape)) : block;
+  return shape.taps() == 1 && !wide ? std::min(block, pixels_in_few_pages(shape)) : block;
+}
+
+/// Whether four vectors of output fill a cache line, and fewer do not.
+bool fills_lines_wide(const DirectShape& shape) {
+  return is_byte(shape.output) && shape.tensors().lane_axis == 1 &&
+         shape.conv.group_outputs >= kWideGrid.lanes();
+}
+
+/// Wide kernels load weights twice as often. That hides behind what is to be finished and stored
+/// where sums are short, and costs less than halves of lines do where a square's 32 pixels of
+/// output lie so far apart that they crowd each other out of the first-level cache.
+bool prefers_wide(const DirectShape& shape, Product product) {
+  constexpr std::int64_t kShortBytes = 256, kNearSumBytes = 512, kFarApart = 1024;
+  if (!fills_lines_wide(shape)) return false;
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t sum = conv.group_inputs * shape.taps() * traits_of(product).element;
+  return sum <= kShortBytes || (sum <= kNearSumBytes && conv.output.len[1] >= kFarApart);
 }
 
 }  // namespace
 
 std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
-  const std::int64_t block = block_of(shape, product);
   std::vector<MatrixConfig> configs;
   const auto add = [&](const MatrixConfig& config) {
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
   };
   const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
-  const auto add_all = [&](std::int64_t pixels) {
-    if (in_place) add({.block = pixels});
-    add({.block = pixels, .staged = true, .joined = joined});
-    add({.block = pixels, .staged = true, .joined = joined, .by_row = true});
+  const auto add_all = [&](std::int64_t block, bool wide) {
+    if (in_place) add({.block = block, .wide = wide});
+    add({.block = block, .staged = true, .joined = joined, .wide = wide});
+    add({.block = block, .staged = true, .joined = joined, .by_row = true, .wide = wide});
   };
-  add_all(block);
-  for (const std::int64_t pixels : {64, 512, 4096}) add_all(pixels);
+  const bool wide = prefers_wide(shape, product);
+  add_all(block_of(shape, product, wide), wide);
+  for (const std::int64_t block : {64, 512, 4096}) add_all(block, wide);
+  if (wide || fills_lines_wide(shape)) add_all(block_of(shape, product, !wide), !wide);
   return configs;
 }
 

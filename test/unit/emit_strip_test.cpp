@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "emit_kernel.hpp"
+#include "expr/expr.hpp"
+#include "kernels/cpu/emit/strip_finisher.hpp"
+#include "rows_data.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+constexpr int kLanes = 16;
+
+/// A strip of sums, whole vectors of channels, that are stored as they are.
+struct Strip {
+  cpu::StripSpec spec;
+  DType output;
+  bool bf16 = false;       ///< by the processor's own instruction
+  bool streaming = false;  ///< output in whole lines
+  std::int64_t pixels = 0;
+
+  std::int64_t channels() const { return (spec.vectors - 1) * kLanes + spec.last_lanes; }
+  std::int64_t gap() const { return streaming ? 0 : 3; }
+};
+
+/// What rounds, saturates, overflows and is no number at all, among others.
+float any_value(Random& random) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kSpecial[] = {std::numeric_limits<float>::quiet_NaN(),
+                                kInf,
+                                -kInf,
+                                1e10f,
+                                -1e10f,
+                                2147483648.0f,
+                                -2147483904.0f,
+                                65536.0f,
+                                -65536.0f,
+                                32768.0f,
+                                255.5f,
+                                254.5f,
+                                127.5f,
+                                126.5f,
+                                -127.5f,
+                                -128.5f,
+                                -0.5f,
+                                0.5f,
+                                1.5f,
+                                -0.0f};
+  const auto which = static_cast<std::size_t>(random.between(0, 2 * std::size(kSpecial)));
+  if (which < std::size(kSpecial)) return kSpecial[which];
+  return static_cast<float>(random.between(-3000, 3000)) / 8;
+}
+
+void check(const Strip& strip, Random& random) {
+  SCOPED_TRACE(std::string(name_of(strip.output)) + (strip.bf16 ? " natively" : "") +
+               (strip.streaming ? " streaming" : ""));
+  const std::int64_t size = static_cast<std::int64_t>(size_of(strip.output));
+  const std::int64_t step = strip.channels() + strip.gap();
+  cpu::FinishSpec finish{.body = {},
+                         .lanes_are_channels = true,
+                         .bf16 = strip.bf16,
+                         .output = {strip.output, true, size, 0, step * size},
+                         .elements = {},
+                         .streaming = strip.streaming};
+  finish.body.roots.push_back(finish.body.graph.leaf(Leaf::input));
+  const CodeMemory code(cpu::emit_strip_finisher(strip.spec, finish));
+
+  const std::int64_t row = strip.spec.vectors * kLanes;
+  GuardedBuffer sums(static_cast<std::size_t>(strip.pixels * row) * sizeof(float), true);
+  auto* const sum = reinterpret_cast<float*>(sums.data());
+  for (std::int64_t i = 0; i < strip.pixels * row; ++i) sum[i] = any_value(random);
+  const auto bytes =
+      static_cast<std::size_t>(((strip.pixels - 1) * step + strip.channels()) * size);
+  GuardedBuffer output(bytes, true), expected(bytes, true);
+  for (std::int64_t p = 0; p < strip.pixels; ++p)
+    for (std::int64_t c = 0; c < strip.channels(); ++c)
+      store_element(static_cast<Element>(strip.output), expected.data(), p * step + c,
+                    sum[p * row + c]);
+  const cpu::RowsCall chain{.output = output.data()};
+  const cpu::StripCall call{sum, &chain, strip.pixels};
+  {
+    const FlushDenormals flush;
+    reinterpret_cast<void (*)(const cpu::StripCall*)>(
+        reinterpret_cast<std::uintptr_t>(code.data()))(&call);
+  }
+  EXPECT_EQ(output.contents(), expected.contents())
+      << strip.spec.vectors << " vectors, " << strip.spec.last_lanes << " lanes in the last, "
+      << strip.pixels << " pixels";
+}
+
+std::vector<DType> types() {
+  if (cpu::host_isa() < cpu::Isa::avx512) return {};
+  return {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8};
+}
+
+TEST(EmitStripMachine, SaysWhatItCannotTest) {
+  if (types().empty()) std::printf("NOT TESTED: strip finishers, which are AVX-512 code\n");
+  EXPECT_EQ(types().empty(), cpu::host_isa() < cpu::Isa::avx512);
+}
+
+class EmitStrip : public ::testing::TestWithParam<DType> {
+ protected:
+  Random random_{31};
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EmitStrip);
+INSTANTIATE_TEST_SUITE_P(Types, EmitStrip, ::testing::ValuesIn(types()),
+                         [](const auto& info) { return name_of(info.param); });
+
+// One to four vectors, the last of them whole or in part, which are joined where they can be.
+TEST_P(EmitStrip, StoresWhatItIsGivenAndNothingElse) {
+  for (int vectors = 1; vectors <= 4; ++vectors)
+    for (const int lanes : {kLanes, kLanes - 1, 5, 1})
+      for (const std::int64_t pixels : {1, 3, 8, 17}) {
+        check({{vectors, lanes}, GetParam(), false, false, pixels}, random_);
+        if (GetParam() == DType::bf16 && cpu::host_extensions().bf16)
+          check({{vectors, lanes}, GetParam(), true, false, pixels}, random_);
+      }
+}
+
+// By instructions that fault unless they store whole lines.
+TEST_P(EmitStrip, StoresWholeLinesPastTheCaches) {
+  const auto size = static_cast<int>(size_of(GetParam()));
+  for (const std::int64_t pixels : {4, 16, 64})
+    check({{4 / size, kLanes}, GetParam(), false, true, pixels}, random_);
+}
+
+}  // namespace
+}  // namespace fuseplan::test
