@@ -63,10 +63,7 @@ class ChannelTiles final : public TileKernel {
       for (int tap = 0; tap < g_.filter[2]; ++tap) {
         const std::int64_t at = column - tap * g_.dilation[2];
         if (at < 0 || at % g_.stride[2] != 0 || at / g_.stride[2] >= tile.columns) continue;
-        if (!loaded) {
-          load(row, column);
-          prefetch(tile, row, column);
-        }
+        if (!loaded) load(row, column);
         loaded = true;
         const auto to = static_cast<int>(at / g_.stride[2]);
         add_product(sum(hit.row * tile.columns + to), hit.tap_row, tap);
@@ -81,14 +78,6 @@ class ChannelTiles final : public TileKernel {
     } else {
       code_.vfmadd231ps(sum, pixel(), weight_at(tap_offset(tap_row, tap)));
     }
-  }
-
-  /// Channels in lanes leave gaps between the columns that hardware does not prefetch across.
-  void prefetch(const RowTile& tile, std::int64_t row, std::int64_t column) {
-    const std::int64_t width = tile.columns * g_.stride[2],
-                       ahead = column + plan_.config.ahead * width;
-    if (plan_.config.ahead > 0 && column < width)
-      code_.prefetcht0(ptr[input() + static_cast<int>(offset_of(row, ahead))]);
   }
 
   void load(std::int64_t row, std::int64_t column) {

@@ -8,17 +8,14 @@
 namespace fuseplan::cpu {
 
 std::string to_text(const GroupedConfig& config) {
-  return fmt::format("{}x{},ahead={}", config.rows, config.columns, config.ahead);
+  return fmt::format("{}x{}", config.rows, config.columns);
 }
 
 std::optional<GroupedConfig> parse_grouped_config(std::string_view text) {
   std::string_view rest = text;
   GroupedConfig config;
-  if (!take(rest, "", config.rows) || !take(rest, "x", config.columns) ||
-      !take(rest, ",ahead=", config.ahead))
-    return std::nullopt;
-  if (to_text(config) != text || config.rows < 1 || config.columns < 1 || config.ahead < 0)
-    return std::nullopt;
+  if (!take(rest, "", config.rows) || !take(rest, "x", config.columns)) return std::nullopt;
+  if (to_text(config) != text || config.rows < 1 || config.columns < 1) return std::nullopt;
   return config;
 }
 

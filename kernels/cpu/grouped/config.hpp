@@ -11,11 +11,10 @@ namespace fuseplan::cpu {
 struct GroupedConfig {
   int rows = 1;     ///< output rows
   int columns = 1;  ///< output columns; vectors of them if columns are lanes
-  int ahead = 0;    ///< channels in lanes: tiles whose input is prefetched
   bool operator==(const GroupedConfig&) const = default;
 };
 
-/// "4x4,ahead=2"
+/// "4x5"
 std::string to_text(const GroupedConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<GroupedConfig> parse_grouped_config(std::string_view text);

@@ -29,23 +29,43 @@ std::vector<std::byte> TileKernel::emit() {
   c.enter();
   words_ = c.reserve_words(kWords);
   for (int i = 0; i < most_sums(); ++i) c.vectors().take();
-  for (const auto& [to, from] : {std::pair{kInput, offsetof(GroupedCall, input)},
-                                 {kWeights, offsetof(GroupedCall, weights)},
-                                 {kLeft, offsetof(GroupedCall, outputs)}}) {
-    c.mov(rax, ptr[kCall + field(from)]);
-    c.mov(word(to), rax);
-  }
+  c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, input))]);
+  c.mov(word(kInput), rax);
   start();
-  const bool whole = !plan_.lanes_are_channels || plan_.step == plan_.lanes();
-  if (whole) blocks(false);
-  if (plan_.lanes_are_channels && (!whole || g_.output.len[1] % plan_.step != 0)) blocks(true);
+  blocks_last() ? sweep_rows() : each_block([&] {
+    pointers_.read(call_chain());
+    sweep_rows();
+    pointers_.move_call(call_chain(), {plan_.step, 0, 0});
+  });
   c.leave();
   storage_.emit_tables();
   emit_tables();
   return c.finish();
 }
 
-void TileKernel::blocks(bool partial) {
+/// Loads a pointer to the call's chain.
+Xbyak::Reg64 TileKernel::call_chain() {
+  code_.mov(rcx, ptr[kCall + field(offsetof(GroupedCall, chain))]);
+  return rcx;
+}
+
+/// With x() and w() at the block. `body` is emitted once for whole vectors of channels and once for
+/// the rest, as far as there are any.
+template <typename Body>
+void TileKernel::each_block(const Body& body) {
+  for (const auto& [to, from] : {std::pair{kWeights, offsetof(GroupedCall, weights)},
+                                 {kLeft, offsetof(GroupedCall, outputs)}}) {
+    code_.mov(rax, ptr[kCall + field(from)]);
+    code_.mov(word(to), rax);
+  }
+  const bool whole = !plan_.lanes_are_channels || plan_.step == plan_.lanes();
+  if (whole) blocks(false, body);
+  if (plan_.lanes_are_channels && (!whole || g_.output.len[1] % plan_.step != 0))
+    blocks(true, body);
+}
+
+template <typename Body>
+void TileKernel::blocks(bool partial, const Body& body) {
   VectorCode& c = code_;
   Xbyak::Label next, end;
   partial_ = partial;
@@ -54,6 +74,7 @@ void TileKernel::blocks(bool partial) {
   if (!partial) {
     c.cmp(rcx, plan_.step);
     c.jb(end);
+    c.sub(word(kLeft), plan_.step);
   } else {
     c.test(rcx, rcx);
     c.jz(end);
@@ -64,43 +85,37 @@ void TileKernel::blocks(bool partial) {
     c.mov(word(kLeft), rcx);
     storage_.begin_partial(count());
   }
-  one_block();
-  if (!partial) c.sub(word(kLeft), plan_.step);
-  c.jmp(next);
-  c.L(end);
-}
-
-void TileKernel::one_block() {
-  VectorCode& c = code_;
-  Xbyak::Label next, rest, end;
   c.mov(w(), word(kWeights));
   c.mov(x(), ptr[w()]);
   c.add(x(), word(kInput));
   start_block();
-  c.mov(rcx, ptr[kCall + field(offsetof(GroupedCall, chain))]);
-  pointers_.read(rcx);
+  body();
+  c.add(word(kWeights), static_cast<int>(plan_.block_bytes()));
+  c.jmp(next);
+  c.L(end);
+}
+
+void TileKernel::sweep_rows() {
+  VectorCode& c = code_;
+  Xbyak::Label next, rest, end;
   c.mov(kRow, ptr[kCall + field(offsetof(GroupedCall, input_row))]);
   c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, row_tiles))]);
   c.mov(word(kRowTiles), rax);
   c.test(rax, rax);
   c.jz(rest);
   c.L(next);
-  row_sweep(plan_.config.rows);
+  sweep_row(plan_.config.rows);
   c.dec(word(kRowTiles));
   c.jnz(next);
   c.L(rest);
-  if (plan_.rest_rows() > 0) {
-    c.cmp(qword[kCall + field(offsetof(GroupedCall, rest))], 0);
-    c.je(end);
-    row_sweep(plan_.rest_rows());
-    c.L(end);
-  }
-  c.add(word(kWeights), static_cast<int>(plan_.block_bytes()));
-  c.mov(rcx, ptr[kCall + field(offsetof(GroupedCall, chain))]);
-  pointers_.move_call(rcx, {plan_.step, 0, 0});
+  if (plan_.rest_rows() == 0) return;
+  c.cmp(qword[kCall + field(offsetof(GroupedCall, rest))], 0);
+  c.je(end);
+  sweep_row(plan_.rest_rows());
+  c.L(end);
 }
 
-void TileKernel::row_sweep(int rows) {
+void TileKernel::sweep_row(int rows) {
   VectorCode& c = code_;
   rows_ = rows;
   const std::int64_t column_bytes = g_.stride[2] * plan_.input_bytes(4);
@@ -109,17 +124,34 @@ void TileKernel::row_sweep(int rows) {
     Xbyak::Label again;
     if (tile.repeat > 1) c.mov(kRepeat, tile.repeat);
     c.L(again);
-    one_tile(tile);
-    c.add(x(), static_cast<int>(tile.columns * column_bytes));
-    pointers_.move({0, 0, tile.columns});
+    blocks_last() ? all_blocks(tile) : one_tile(tile);
+    move(tile.columns * column_bytes, {0, 0, tile.columns});
     if (tile.repeat == 1) continue;
     c.dec(kRepeat);
     c.jnz(again);
   }
   const std::int64_t swept = g_.output.len[4], advance = rows * g_.stride[1];
-  c.add(x(), static_cast<int>(advance * plan_.input_bytes(3) - swept * column_bytes));
-  pointers_.move({0, rows, -swept});
+  move(advance * plan_.input_bytes(3) - swept * column_bytes, {0, rows, -swept});
   c.add(kRow, static_cast<int>(advance));
+}
+
+void TileKernel::all_blocks(const RowTile& tile) {
+  pointers_.read(call_chain());
+  each_block([&] {
+    one_tile(tile);
+    pointers_.move({plan_.step, 0, 0});
+  });
+}
+
+/// To another tile, by so many bytes of input.
+void TileKernel::move(std::int64_t bytes, const TilePlace& by) {
+  if (blocks_last()) {
+    code_.add(word(kInput), static_cast<int>(bytes));
+    pointers_.move_call(call_chain(), by);
+  } else {
+    code_.add(x(), static_cast<int>(bytes));
+    pointers_.move(by);
+  }
 }
 
 void TileKernel::one_tile(const RowTile& tile) {

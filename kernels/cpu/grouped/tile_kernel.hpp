@@ -12,7 +12,9 @@ namespace fuseplan::cpu {
 
 /// `void kernel(const GroupedCall*)`: loops over blocks of channels, tiles of rows and tiles of
 /// columns, with all sums of a tile in registers until the chain has been applied to them. What a
-/// tile is made of is for the two forms to say.
+/// tile is made of is for the two forms to say. Channels in lanes are computed tile by tile, all
+/// blocks of each: so neighbouring lines are read one after the other, which hardware fetches
+/// ahead.
 class TileKernel {
  public:
   explicit TileKernel(const GroupedPlan& plan);
@@ -75,10 +77,17 @@ class TileKernel {
   Xbyak::Address word(Word which) { return code_.stack_word(words_ + which); }
   std::vector<Hit> hits_of(std::int64_t row) const;
   void skip_missing_row(std::int64_t row, const Xbyak::Label& skip);
-  void blocks(bool partial);
-  void one_block();
-  void row_sweep(int rows);
+  bool blocks_last() const { return plan_.lanes_are_channels; }
+  Xbyak::Reg64 call_chain();
+  template <typename Body>
+  void each_block(const Body& body);
+  template <typename Body>
+  void blocks(bool partial, const Body& body);
+  void sweep_rows();
+  void sweep_row(int rows);
+  void all_blocks(const RowTile& tile);
   void one_tile(const RowTile& tile);
+  void move(std::int64_t bytes, const TilePlace& by);
   void planes(const RowTile& tile);
 
   int words_ = 0;

@@ -11,7 +11,6 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::size_t kMostConfigs = 8;
-constexpr int kTilesAhead = 2;
 
 int chain_registers(const GroupedShape& shape) {
   return static_cast<int>(TileFinisher::registers(shape.isa, shape.finish));
@@ -21,10 +20,6 @@ bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain
   const int needed = shape.lanes_are_channels ? channel_tile_registers(shape, config, chain)
                                               : column_tile_registers(shape, config, chain);
   return needed <= VectorCode::count(shape.isa);
-}
-
-std::int64_t input_bytes(const GroupedShape& shape) {
-  return shape.g.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
 }
 
 /// Cycles of a tile of `rows` x `columns` (or vectors of them): a cycle for each multiply-add, or
@@ -38,11 +33,14 @@ double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t colu
   const double taps = static_cast<double>(shape.taps());
   const std::int64_t input_rows = std::min(
       (rows - 1) * g.stride[1] + (g.filter[1] - 1) * g.dilation[1] + 1, rows * g.filter[1]);
-  double loads;
+  double loads, wait = 0;
   if (shape.lanes_are_channels) {
     const std::int64_t input_columns = std::min(
         (columns - 1) * g.stride[2] + (g.filter[2] - 1) * g.dilation[2] + 1, columns * g.filter[2]);
     loads = static_cast<double>(input_rows * input_columns);
+    // All channels of a tile's pixels are more than the first-level cache keeps for the next tile.
+    constexpr double kLine = 2;
+    wait = kLine * loads;
     loads += weights_stay || rows == 1 ? taps : sums * taps;
   } else {
     constexpr double kAcrossLines = 1.7;
@@ -50,14 +48,10 @@ double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t colu
     loads = static_cast<double>(input_rows) * vectors * kAcrossLines * (g.stride[2] == 1 ? 1 : 1.4);
     loads += weights_stay ? taps * outputs : sums * taps / static_cast<double>(columns);
   }
-  // Channels in lanes read lines that lie apart; from behind the second-level cache they also wait.
-  constexpr double kWait = 0.5;
-  constexpr std::int64_t kKeptBytes = 3 << 19;
-  const double wait = shape.lanes_are_channels && input_bytes(shape) > kKeptBytes ? kWait : 0;
   constexpr double kInFlight = 8, kFinish = 3, kTile = 12, kRow = 2, kPlane = 4;
   const double products = std::max(sums, kInFlight) * taps;
   const double plane =
-      std::max(products, loads) + wait * loads + kRow * static_cast<double>(input_rows) + kPlane;
+      std::max(products, loads) + wait + kRow * static_cast<double>(input_rows) + kPlane;
   return inputs * plane + kFinish * sums + kTile;
 }
 
@@ -75,18 +69,6 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
   double cost = static_cast<double>(g.output.len[3] / config.rows) * sweep(config.rows);
   if (rest > 0) cost += sweep(rest);
   return cost;
-}
-
-/// Whether an image's input lies behind the second-level cache, and a tile leaves the load ports
-/// time for it: at stride 2 it reads two inputs for an output. Of one image, also in a batch: with
-/// 16 images prefetching gained 2 to 20 % on those above the limit and lost 2 to 8 % on those
-/// below, though the batch as a whole was far beyond it (MobileNet-v2's layers, one core of an
-/// Intel Xeon with 2 MB of second-level cache; fuseplan-driver run
-/// --options=--pin=cpu_depthwise:...,ahead=0).
-bool prefetches(const GroupedShape& shape) {
-  constexpr std::int64_t kNearBytes = 512 << 10;
-  return shape.lanes_are_channels && shape.g.stride[2] == 1 &&
-         input_bytes(shape) / shape.g.input.len[0] > kNearBytes;
 }
 
 }  // namespace
@@ -108,7 +90,7 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
   std::vector<Candidate> candidates;
   for (int rows = 1; rows <= most_rows; ++rows)
     for (int columns = 1; columns <= most_columns; ++columns) {
-      const GroupedConfig config{rows, columns, 0};
+      const GroupedConfig config{rows, columns};
       if (!tile_fits(shape, config, chain)) continue;
       const std::int64_t registers = VectorCode::count(shape.isa) -
                                      rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
@@ -117,18 +99,9 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
       candidates.push_back({config, cost_of(shape, config, weights_stay)});
     }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);
-  const int ahead = prefetches(shape) ? kTilesAhead : 0;
   std::vector<GroupedConfig> configs;
-  for (Candidate& candidate : candidates) {
-    if (configs.size() == kMostConfigs) break;
-    candidate.config.ahead = ahead;
-    configs.push_back(candidate.config);
-  }
-  // The model knows where the tensor fits, not where it is.
-  if (shape.lanes_are_channels && !configs.empty()) {
-    configs.push_back(configs.front());
-    configs.back().ahead = kTilesAhead - ahead;
-  }
+  for (const Candidate& candidate : candidates)
+    if (configs.size() < kMostConfigs) configs.push_back(candidate.config);
   return configs;
 }
 
