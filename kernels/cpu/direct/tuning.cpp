@@ -9,6 +9,7 @@
 #include "base/integer.hpp"
 #include "kernels/cpu/direct/tile_emitter.hpp"
 #include "kernels/cpu/direct/variations.hpp"
+#include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -108,7 +109,7 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& 
 std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
   const ConvGeometry& conv = shape.conv;
   const std::int64_t per_pixel =
-      conv.group_inputs * reading.bytes() * conv.stride[1] * conv.stride[2];
+      conv.group_inputs * reading.bytes() * staged_step(conv, 1) * staged_step(conv, 2);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / per_pixel);
   // A pair of channels' weights is as long as one of f32.
   const std::int64_t weights =
