@@ -62,6 +62,9 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
   if (plan.config.by_channel) {
     spec.scalar_depth = plan.stage_channel * kFloat;
     spec.scalar_row = plan.stage_pixel * kFloat;
+    // Of blocks with many pieces of channels, most are read from the second-level cache anyway.
+    spec.prefetch_scalars = !plan.staged && plan.stage_channel == 1 &&
+                            plan.stage_pixel == spec.depth && !plan.streams_weights();
   } else {
     spec.vector_depth = plan.stage_channel * kFloat;
     spec.scalar_row = kFloat;

@@ -16,6 +16,7 @@ using namespace Xbyak::util;
 constexpr int kRegisters = 32, kLanes = 16, kBytes = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
+const Xbyak::Reg64 kNextScalars = rdi, kNextPiece = rax;       // the call has been read by then
 const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
@@ -78,10 +79,24 @@ class ProductEmitter {
     code_.mov(code_.stack_word(next_piece_), rax);
   }
 
-  /// The slice's lines for one turn of the loop, spread evenly over its depths.
-  void prefetch_next_piece(std::int64_t lines, int depth, std::int64_t turn) {
-    for (std::int64_t line = lines * depth / turn; line < lines * (depth + 1) / turn; ++line)
-      code_.prefetcht1(ptr[rax + static_cast<int>(line * kBytes)]);
+  /// Lines that each turn of the loop asks for, spread evenly over its depths.
+  struct Ahead {
+    Xbyak::Reg64 at;
+    std::int64_t lines = 0;
+    bool first_level = false;
+  };
+  void prefetch(const Ahead& ahead, int depth, std::int64_t turn) {
+    const std::int64_t end = ahead.lines * (depth + 1) / turn;
+    for (std::int64_t line = ahead.lines * depth / turn; line < end; ++line) {
+      const Xbyak::Address at = ptr[ahead.at + static_cast<int>(line * kBytes)];
+      ahead.first_level ? code_.prefetcht0(at) : code_.prefetcht1(at);
+    }
+  }
+
+  Ahead next_scalars(std::int64_t turns) const {
+    constexpr std::int64_t kFirstLevel = 16 << 10;
+    const std::int64_t bytes = spec_.prefetch_scalars ? spec_.rows * spec_.scalar_row : 0;
+    return {kNextScalars, ceil_div(ceil_div(bytes, kBytes), turns), bytes <= kFirstLevel};
   }
 
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
@@ -110,18 +125,23 @@ class ProductEmitter {
     c.mov(kVector, kVectors);
     c.mov(kScalar, kScalars);
     const std::int64_t turn = unroll(), turns = spec_.depth / turn;
-    const std::int64_t lines = turns > 0 ? ceil_div(spec_.slice / kBytes, turns) : 0;
     if (turns > 0) {
+      const Ahead piece{kNextPiece, ceil_div(spec_.slice / kBytes, turns)};
+      const Ahead scalars = next_scalars(turns);
       Xbyak::Label next;
-      if (lines > 0) c.mov(rax, c.stack_word(next_piece_));
+      if (piece.lines > 0) c.mov(piece.at, c.stack_word(next_piece_));
+      if (scalars.lines > 0)
+        c.lea(scalars.at, ptr[kScalars + static_cast<int>(spec_.rows * spec_.scalar_row)]);
       if (turns > 1) c.mov(kLeft, turns);
       c.align(32);
       c.L(next);
       for (int d = 0; d < turn; ++d) {
-        prefetch_next_piece(lines, d, turn);
+        prefetch(piece, d, turn);
+        prefetch(scalars, d, turn);
         products(d);
       }
-      if (lines > 0) c.add(rax, static_cast<int>(lines * kBytes));
+      for (const Ahead& ahead : {piece, scalars})
+        if (ahead.lines > 0) c.add(ahead.at, static_cast<int>(ahead.lines * kBytes));
       if (turns > 1 || spec_.depth % turn != 0) {
         c.add(kVector, static_cast<int>(turn * spec_.vector_depth));
         c.add(kScalar, static_cast<int>(turn * spec_.scalar_depth));
@@ -130,7 +150,7 @@ class ProductEmitter {
         c.dec(kLeft);
         c.jnz(next);
       }
-      if (lines > 0) c.mov(c.stack_word(next_piece_), rax);
+      if (piece.lines > 0) c.mov(c.stack_word(next_piece_), piece.at);
     }
     for (int d = 0; d < spec_.depth % turn; ++d) products(d);
     for (const int taken : vectors_) c.vectors().give(taken);
