@@ -18,7 +18,8 @@ struct Division {
   Division(const GroupedPlan& plan, int threads) {
     const ConvGeometry& g = plan.g;
     const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
-    // The input rows of a band are read once per block of channels, and should stay near.
+    // The input rows of a band are read once per block of channels where columns are lanes, and
+    // should stay near.
     constexpr std::int64_t kBandBytes = 256 << 10;
     const std::int64_t channels = plan.lanes_are_channels ? g.input.len[1] : g.group_inputs;
     const std::int64_t tile_bytes = plan.config.rows * g.stride[1] * g.input.len[4] * channels *

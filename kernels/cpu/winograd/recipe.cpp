@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/winograd/launch.hpp"
 #include "kernels/cpu/winograd/output.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
@@ -18,6 +19,16 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
+
+/// From one tile's input to the next one's, where that is to be asked for: a tile's pixels lie
+/// apart, each with all its channels, and are too short for hardware to see where they go on. From
+/// the second-level cache it would gain nothing.
+std::int64_t next_tile_bytes(const WinogradPlan& plan) {
+  const View& input = plan.shape.conv.input;
+  const auto size = static_cast<std::int64_t>(size_of(plan.shape.input));
+  if (!plan.input_channels_last() || input.elements() * size < kFarBytes) return 0;
+  return plan.columns->outputs * input.stride[4] * size;
+}
 
 class WinogradRecipe final : public Recipe {
  public:
@@ -35,7 +46,7 @@ class WinogradRecipe final : public Recipe {
     functions.push_back(
         {"winograd_input",
          emit_input_transform(isa, input, rows, columns, plan_.values_stride() * kFloat,
-                              plan_.inputs() % plan_.lanes() == 0)});
+                              plan_.inputs() % plan_.lanes() == 0, next_tile_bytes(plan_))});
     functions.push_back(
         {"winograd_output",
          emit_output_transform(isa, rows, columns, OutputTransform::strides(plan_))});

@@ -17,7 +17,7 @@ int disp(std::int64_t bytes) { return static_cast<int>(bytes); }
 
 std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& rows,
                                             const Axis& columns, std::int64_t position,
-                                            bool whole_vectors) {
+                                            bool whole_vectors, std::int64_t next_tile) {
   VectorCode c(isa);
   Storage storage(c, {c.r9, c.r10, c.r11});
   const Xbyak::Reg64 points = c.rsi, offset = c.rcx, output = c.rdx, channels = c.r8;
@@ -31,6 +31,7 @@ std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& ro
       } else {
         storage.load(v, c.ptr[c.rax + offset], dtype);
       }
+      if (next_tile != 0) c.prefetcht0(c.ptr[c.rax + offset + disp(next_tile)]);
     };
     const auto store = [&](int column, const Vec& v) {
       c.vmovups(c.ptr[row_output + disp(column * position)], v);

@@ -23,10 +23,11 @@ struct InputCall {
   float* output = nullptr;    ///< [position][channel], written in whole vectors
   std::int64_t channels = 0;  ///< lanes behind the last one become zero
 };
-/// `whole_vectors`: calls are of multiples of a vector's lanes only.
+/// `whole_vectors`: calls are of multiples of a vector's lanes only. `next_tile`: bytes from a
+/// tile's input to the next one's, which the caches are asked for; 0: they are not.
 std::vector<std::byte> emit_input_transform(Isa isa, DType dtype, const Axis& rows,
                                             const Axis& columns, std::int64_t position,
-                                            bool whole_vectors);
+                                            bool whole_vectors, std::int64_t next_tile);
 
 /// U = G g G^T, `void(const FilterCall*)`: filters of a vector of output channels.
 struct FilterCall {
