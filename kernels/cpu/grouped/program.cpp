@@ -17,26 +17,36 @@ namespace {
 struct Division {
   Division(const GroupedPlan& plan, int threads) {
     const ConvGeometry& g = plan.g;
-    const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
-    // The input rows of a band are read once per block of channels where columns are lanes, and
-    // should stay near.
-    constexpr std::int64_t kBandBytes = 256 << 10;
-    const std::int64_t channels = plan.lanes_are_channels ? g.input.len[1] : g.group_inputs;
-    const std::int64_t tile_bytes = plan.config.rows * g.stride[1] * g.input.len[4] * channels *
-                                    static_cast<std::int64_t>(size_of(plan.input));
-    band_tiles =
-        std::clamp<std::int64_t>(kBandBytes / std::max<std::int64_t>(1, tile_bytes), 1, row_tiles);
-    bands = ceil_div(row_tiles, band_tiles);
+    // Waking a thread costs some microseconds, in which one of them does as many multiply-adds.
+    const double flops_per_part = plan.lanes_are_channels ? 5e5 : 2.5e5;
+    parts = static_cast<int>(std::clamp(g.flops() / flops_per_part, 1.0, double(threads)));
     planes = g.output.len[0] * g.output.len[2];
+    // A few units a part, or they cannot be dealt evenly.
+    constexpr std::int64_t kUnitsPerPart = 4;
+    const std::int64_t wanted = parts == 1 ? 1 : kUnitsPerPart * parts;
+    const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
+    band_tiles =
+        std::clamp<std::int64_t>(plan.lanes_are_channels ? row_tiles / ceil_div(wanted, planes)
+                                                         : near_rows(plan) / plan.config.rows,
+                                 1, row_tiles);
+    bands = ceil_div(row_tiles, band_tiles);
     const std::int64_t blocks = plan.blocks();
-    // Enough units for every thread to have some to balance with.
-    const std::int64_t wanted =
-        threads == 1 ? 1 : ceil_div(std::int64_t{4} * threads, planes * bands);
-    chunk_blocks = ceil_div(blocks, std::min(wanted, blocks));
+    chunk_blocks = ceil_div(blocks, std::min(ceil_div(wanted, planes * bands), blocks));
     chunks = ceil_div(blocks, chunk_blocks);
+  }
+  /// Columns in lanes: the input rows of a band are read once per block of channels, and should
+  /// stay near. Channels in lanes: all blocks of a tile are computed before the next, so bands
+  /// rather than blocks are what threads share.
+  static std::int64_t near_rows(const GroupedPlan& plan) {
+    constexpr std::int64_t kBandBytes = 256 << 10;
+    const ConvGeometry& g = plan.g;
+    return kBandBytes /
+           std::max<std::int64_t>(1, g.stride[1] * g.input.len[4] * g.group_inputs *
+                                         static_cast<std::int64_t>(size_of(plan.input)));
   }
   std::int64_t units() const { return planes * bands * chunks; }
 
+  int parts;
   std::int64_t band_tiles, bands, chunk_blocks, chunks, planes;
 };
 
@@ -52,12 +62,10 @@ class GroupedProgram final : public Program {
     Scratch scratch;
     const ChainFrame frame = runner_.prepare(arguments, scratch);
     const Division division(plan_, arguments.parallel.threads());
-    const int tasks = static_cast<int>(
-        std::min(division.units(), std::int64_t{4} * arguments.parallel.threads()));
-    arguments.parallel(tasks, [&](int task) {
+    arguments.parallel(division.parts, [&](int part) {
       Scratch local;
       ChainWalk chain(plan_.tensors(), arguments, frame, local);
-      const Range range = split(division.units(), tasks, task);
+      const Range range = split(division.units(), division.parts, part);
       for (long unit = range.first; unit < range.last; ++unit) {
         GroupedCall call;
         const Index index = place(division, unit, call);
