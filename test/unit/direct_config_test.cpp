@@ -47,6 +47,17 @@ TEST(DirectConfig, OtherTextIsRefused) {
     EXPECT_EQ(parse_direct_config(text), std::nullopt) << text;
 }
 
+// Weights that no cache keeps are read once a block: at a stride, a single tap leaves out most of
+// the input, so that an image of 7 x 7 pixels is one.
+TEST(DirectConfig, BlocksCountWhatATapReads) {
+  const auto block = [](const char* text) {
+    return direct_configs(parse_problem(text), Isa::avx512).front().block;
+  };
+  EXPECT_GE(block("f16:1x1024x14x14:nhwc;conv(f16:2048x1024x1x1,stride=2x2)"), 49);
+  EXPECT_GE(block("f16:1x1024x14x14;conv(f16:2048x1024x1x1,stride=2x2)"), 49);
+  EXPECT_LT(block("f16:1x1024x14x14:nhwc;conv(f16:2048x1024x3x3,stride=2x2,pad=1x1)"), 49);
+}
+
 // Steps through a tensor are 32 bits of an instruction: longer ones are copied, or refused.
 TEST(DirectConfig, LongStepsAreNeverReadInPlace) {
   for (const char* text :

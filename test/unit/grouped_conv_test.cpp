@@ -234,6 +234,19 @@ TEST(GroupedRefusal, SaysWhy) {
             std::string::npos);
 }
 
+// Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly
+// square load the fewest for an output.
+TEST(GroupedConfig, ChannelsInLanesPreferSquareTiles) {
+  for (const char* text : {"f32:1x192x28x28:nhwc;conv(f32:192x1x3x3,pad=1x1,groups=192)",
+                           "f32:1x576x14x14:nhwc;conv(f32:576x1x3x3,pad=1x1,groups=576)"}) {
+    const Problem problem = parse_problem(text);
+    const cpu::GroupedConfig best =
+        grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512).front();
+    EXPECT_LE(best.columns, 3 * best.rows) << to_text(best) << " of " << text;
+    EXPECT_GE(best.columns * 3, best.rows) << to_text(best) << " of " << text;
+  }
+}
+
 TEST(GroupedConfig, ReadsBackWhatItWrites) {
   EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7})),
             (cpu::GroupedConfig{3, 7}));

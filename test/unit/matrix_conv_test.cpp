@@ -138,13 +138,17 @@ TEST_P(MatrixConv, EveryConfiguration) {
       {{1, 128, 8, 16}, {64, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 40, 4, 70}, {32, 40, 1, 3}, {{0, 1}, {0, 1}, {1, 1}, {1, 1}, 1}},
       {{2, 128, 9, 18}, {71, 128, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      // Kernels of four tiles of channels, three in the last.
+      {{1, 64, 9, 18}, {352, 32, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 2}},
+      {{2, 48, 7, 7}, {128, 48, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
       // More weights, and more input, than the first-level cache keeps.
       {{1, 1024, 3, 17}, {72, 1024, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 512, 11, 31}, {72, 512, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
   };
   for (const ConvCase& shape : cases)
-    for (const auto& [output, tail] :
-         {std::pair{DType::u8, Tail::requantise}, {DType::bf16, Tail::bias_norm_relu}}) {
+    for (const auto& [output, tail] : {std::pair{DType::u8, Tail::requantise},
+                                       {DType::i8, Tail::requantise},
+                                       {DType::bf16, Tail::bias_norm_relu}}) {
       const Problem problem = this->problem(shape, output, tail);
       const bool accepted = run(problem, true);
       if (all_accepted()) {
@@ -211,15 +215,19 @@ TEST_P(MatrixConv, SameBitsForAnyThreadCount) {
       {{1, 256, 20, 20}, {200, 256, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 64, 24, 24}, {96, 32, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 2}},
   };
-  for (const ConvCase& shape : cases) {
-    const Problem problem = this->problem(shape, DType::f32, Tail::everything);
-    const KernelCase test(problem, random_);
-    if (matrix_refusal(problem, test.chain())) continue;
-    const auto recipe =
-        matrix_recipe(problem, test.chain(), matrix_configs(problem, test.chain()).front());
-    const std::vector<double> one = test.run(*recipe, 1).values();
-    for (int threads : {2, 3, 7}) EXPECT_EQ(test.run(*recipe, threads).values(), one) << threads;
-  }
+  for (const ConvCase& shape : cases)
+    for (const DType output : {DType::f32, DType::u8}) {
+      const Problem problem = this->problem(shape, output, Tail::everything);
+      const KernelCase test(problem, random_);
+      if (matrix_refusal(problem, test.chain())) continue;
+      const std::vector<cpu::MatrixConfig> configs = matrix_configs(problem, test.chain());
+      for (const cpu::MatrixConfig& config : {configs.front(), configs.back()}) {
+        const auto recipe = matrix_recipe(problem, test.chain(), config);
+        const std::vector<double> one = test.run(*recipe, 1).values();
+        for (int threads : {2, 3, 7})
+          EXPECT_EQ(test.run(*recipe, threads).values(), one) << threads << to_text(config);
+      }
+    }
 }
 
 TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
@@ -229,6 +237,7 @@ TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
       {{2, 5, 6, 9}, {19, 5, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 36, 7, 7}, {35, 36, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 64, 7, 7}, {35, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+      {{1, 64, 7, 7}, {99, 64, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{1, 33, 9, 9}, {17, 33, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
       {{1, 24, 8, 21}, {36, 2, 5, 3}, {{2, 4}, {3, 1}, {2, 1}, {1, 2}, 12}},
       {{1, 3, 4, 5, 6}, {7, 3, 3, 2, 3}, {{1, 1, 1}, {1, 0, 1}, {1, 1, 1}, {1, 1, 1}, 1}},
@@ -266,6 +275,34 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:1024x512x1x1,stride=2x2)"), Far::input);
   // Taps share their input.
   EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::nothing);
+}
+
+// Four vectors of bytes are a line: for short sums, and for pixels far apart.
+TEST(MatrixConfig, WideWhereItStoresWholeLines) {
+  const auto is_wide = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return matrix_configs(problem, optimize(lower(problem), {})).front().wide;
+  };
+  EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:1x256x56x56:nhwc"));
+  EXPECT_TRUE(is_wide("u8:1x512x7x7:nhwc;conv(i8:2048x512x1x1)->i8:1x2048x7x7:nhwc"));
+  EXPECT_FALSE(is_wide("u8:1x512x28x28:nhwc;conv(i8:128x512x1x1)->u8:1x128x28x28:nhwc"));
+  EXPECT_FALSE(is_wide("u8:1x128x28x28:nhwc;conv(i8:128x128x3x3,pad=1x1)->u8:1x128x28x28:nhwc"));
+  EXPECT_FALSE(is_wide("u8:1x64x56x56:nhwc;conv(i8:48x64x1x1)->u8:1x48x56x56:nhwc"));
+  EXPECT_FALSE(is_wide("u8:1x64x56x56;conv(i8:256x64x1x1)->u8:1x256x56x56"));
+  EXPECT_FALSE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->f32:1x256x56x56:nhwc"));
+  EXPECT_FALSE(is_wide("bf16:1x64x56x56:nhwc;conv(bf16:256x64x1x1)->bf16:1x256x56x56:nhwc"));
+}
+
+// And large output past the caches, which squares of bytes cannot.
+TEST(MatrixConfig, WideBytesAreMadeOfLines) {
+  const Problem problem =
+      parse_problem("u8:16x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:16x256x56x56:nhwc");
+  const SplitChain chain = optimize(lower(problem), {});
+  for (const bool wide : {false, true}) {
+    const cpu::MatrixConfig config{.block = 64, .wide = wide};
+    const auto functions = matrix_recipe(problem, chain, config)->emit();
+    EXPECT_EQ(functions.back().name.ends_with("_streaming"), wide);
+  }
 }
 
 TEST(MatrixConfig, TextReadsBack) {

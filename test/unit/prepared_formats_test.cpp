@@ -40,6 +40,7 @@ const std::vector<Family> kFamilies = {
     {"f32", "64x3x7x7", {"1x3x33x33", "1x3x64x20"}, {"pad=3x3,stride=2x2", "pad=3x3"}},
     {"bf16", "64x3x7x7", {"1x3x33x33", "1x3x64x20"}, {"pad=3x3,stride=2x2", "pad=3x3"}},
     {"i8", "40x48x3x3", {"1x48x20x21", "2x48x7x7"}, {"pad=1x1", "stride=2x2"}},
+    {"i8", "96x48x1x1", {"1x48x20x21", "1x48x9x9"}, {"pad=0x0", "stride=2x2"}},
     {"i8", "40x24x1x1", {"1x24x20x21", "1x48x9x9"}, {"pad=0x0", "groups=2"}},
 };
 

@@ -124,6 +124,13 @@ TEST_P(WinogradConv, ChannelsAndChains) {
     for (Tail tail : kAllTails) run(problem(shape, tail));
 }
 
+// Of more than a second-level cache keeps, a tile asks for the next one's pixels: to the end, and
+// beyond it, where nothing is.
+TEST_P(WinogradConv, LargeInput) {
+  run(problem({{1, 32, 161, 160}, {8, 32, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+              Tail::bias_norm_relu));
+}
+
 TEST_P(WinogradConv, Configurations) {
   const ConvCase shape{{3, 35, 17, 37}, {70, 35, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}};
   const Problem problem = this->problem(shape, Tail::add_gelu);

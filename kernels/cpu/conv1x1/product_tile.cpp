@@ -16,7 +16,7 @@ using namespace Xbyak::util;
 constexpr int kRegisters = 32, kLanes = 16, kBytes = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
-const Xbyak::Reg64 kNextScalars = rdi, kNextPiece = rax;       // the call has been read by then
+const Xbyak::Reg64 kAhead = rax;  // there: what the caches are asked for
 const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
@@ -79,24 +79,31 @@ class ProductEmitter {
     code_.mov(code_.stack_word(next_piece_), rax);
   }
 
-  /// Lines that each turn of the loop asks for, spread evenly over its depths.
+  /// What the loop asks for: so many lines each turn, spread evenly over its depths.
   struct Ahead {
-    Xbyak::Reg64 at;
     std::int64_t lines = 0;
     bool first_level = false;
   };
+  Ahead ahead(std::int64_t turns) const {
+    constexpr std::int64_t kFirstLevel = 16 << 10;
+    const std::int64_t scalars = spec_.prefetch_scalars ? spec_.rows * spec_.scalar_row : 0;
+    const std::int64_t bytes = std::max(scalars, spec_.slice);
+    return {ceil_div(ceil_div(bytes, kBytes), turns), scalars > 0 && scalars <= kFirstLevel};
+  }
+
+  void start_ahead() {
+    if (spec_.slice > 0)
+      code_.mov(kAhead, code_.stack_word(next_piece_));
+    else
+      code_.lea(kAhead, ptr[kScalars + static_cast<int>(spec_.rows * spec_.scalar_row)]);
+  }
+
   void prefetch(const Ahead& ahead, int depth, std::int64_t turn) {
     const std::int64_t end = ahead.lines * (depth + 1) / turn;
     for (std::int64_t line = ahead.lines * depth / turn; line < end; ++line) {
-      const Xbyak::Address at = ptr[ahead.at + static_cast<int>(line * kBytes)];
+      const Xbyak::Address at = ptr[kAhead + static_cast<int>(line * kBytes)];
       ahead.first_level ? code_.prefetcht0(at) : code_.prefetcht1(at);
     }
-  }
-
-  Ahead next_scalars(std::int64_t turns) const {
-    constexpr std::int64_t kFirstLevel = 16 << 10;
-    const std::int64_t bytes = spec_.prefetch_scalars ? spec_.rows * spec_.scalar_row : 0;
-    return {kNextScalars, ceil_div(ceil_div(bytes, kBytes), turns), bytes <= kFirstLevel};
   }
 
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
@@ -126,22 +133,17 @@ class ProductEmitter {
     c.mov(kScalar, kScalars);
     const std::int64_t turn = unroll(), turns = spec_.depth / turn;
     if (turns > 0) {
-      const Ahead piece{kNextPiece, ceil_div(spec_.slice / kBytes, turns)};
-      const Ahead scalars = next_scalars(turns);
+      const Ahead ahead = this->ahead(turns);
       Xbyak::Label next;
-      if (piece.lines > 0) c.mov(piece.at, c.stack_word(next_piece_));
-      if (scalars.lines > 0)
-        c.lea(scalars.at, ptr[kScalars + static_cast<int>(spec_.rows * spec_.scalar_row)]);
+      if (ahead.lines > 0) start_ahead();
       if (turns > 1) c.mov(kLeft, turns);
       c.align(32);
       c.L(next);
       for (int d = 0; d < turn; ++d) {
-        prefetch(piece, d, turn);
-        prefetch(scalars, d, turn);
+        prefetch(ahead, d, turn);
         products(d);
       }
-      for (const Ahead& ahead : {piece, scalars})
-        if (ahead.lines > 0) c.add(ahead.at, static_cast<int>(ahead.lines * kBytes));
+      if (ahead.lines > 0) c.add(kAhead, static_cast<int>(ahead.lines * kBytes));
       if (turns > 1 || spec_.depth % turn != 0) {
         c.add(kVector, static_cast<int>(turn * spec_.vector_depth));
         c.add(kScalar, static_cast<int>(turn * spec_.scalar_depth));
@@ -150,7 +152,7 @@ class ProductEmitter {
         c.dec(kLeft);
         c.jnz(next);
       }
-      if (piece.lines > 0) c.mov(c.stack_word(next_piece_), piece.at);
+      if (spec_.slice > 0) c.mov(c.stack_word(next_piece_), kAhead);
     }
     for (int d = 0; d < spec_.depth % turn; ++d) products(d);
     for (const int taken : vectors_) c.vectors().give(taken);
@@ -257,6 +259,8 @@ bool product_embeds(int rows, int vectors) {
 std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs) {
   require(product_fits(spec.rows, spec.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.rows, spec.vectors);
+  require(spec.slice == 0 || !spec.prefetch_scalars, Status::InternalError,
+          "a kernel asks for weights or for scalars");
   return ProductEmitter(spec, needs).emit();
 }
 

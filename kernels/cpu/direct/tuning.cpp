@@ -108,8 +108,12 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& 
 
 std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
   const ConvGeometry& conv = shape.conv;
-  const std::int64_t per_pixel =
-      conv.group_inputs * reading.bytes() * staged_step(conv, 1) * staged_step(conv, 2);
+  // Where channels are contiguous, or copied, one tap does not touch what its stride skips.
+  const bool skips = reading.staged || conv.input.stride[1] == 1;
+  const auto step = [&](std::size_t axis) {
+    return skips ? staged_step(conv, axis) : conv.stride[axis];
+  };
+  const std::int64_t per_pixel = conv.group_inputs * reading.bytes() * step(1) * step(2);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / per_pixel);
   // A pair of channels' weights is as long as one of f32.
   const std::int64_t weights =

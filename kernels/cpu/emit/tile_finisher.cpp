@@ -112,7 +112,8 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
 std::vector<std::size_t> TileFinisher::parts_before(std::size_t index) const {
   std::vector<std::size_t> parts;
   for (int at = sums_[index].before; at >= 0; at = sums_[static_cast<std::size_t>(at)].before)
-    parts.insert(parts.begin(), static_cast<std::size_t>(at));
+    parts.push_back(static_cast<std::size_t>(at));
+  std::ranges::reverse(parts);
   return parts;
 }
 

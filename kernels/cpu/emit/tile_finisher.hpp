@@ -97,7 +97,7 @@ class TileFinisher : LeafSource {
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;
-  std::vector<bool> parts_;  ///< by sum: it waits in its register, narrowed, for the next
+  std::vector<bool> parts_;  ///< by sum: it waits in its register for those stored behind it
   std::vector<int> slots_;   ///< of the sums that wait on the stack, which are the last
   std::vector<Kept> kept_;
   FinishNeeds own_needs_;

@@ -110,11 +110,12 @@ void VectorCode::load(const Vec& d, float value) {
 }
 
 void VectorCode::look_up(const Vec& d, const Vec& index, const Table& table) {
-  vpermps(Xbyak::Zmm(d.getIdx()), Xbyak::Zmm(index.getIdx()), ptr[rip + tables_[table]]);
+  vpermps(Xbyak::Zmm(d.getIdx()), Xbyak::Zmm(index.getIdx()),
+          ptr[rip + tables_[std::bit_cast<Lanes>(table)]]);
 }
 
 void VectorCode::load_lanes(const Vec& d, const Lanes& lanes) {
-  vmovups(d, ptr[rip + tables_[std::bit_cast<Table>(lanes)]]);
+  vmovups(d, ptr[rip + tables_[lanes]]);
 }
 
 void VectorCode::load64(const Vec& d, double value) {
@@ -215,7 +216,7 @@ void VectorCode::emit_pool() {
   align(64);
   for (auto& [values, label] : tables_) {
     L(label);
-    for (const float value : values) dd(std::bit_cast<std::uint32_t>(value));
+    for (const std::uint32_t value : values) dd(value);
   }
   const int copies_bytes = is_avx512() ? 0 : bytes();
   for (auto entry = pool_.rbegin(); entry != pool_.rend(); ++entry) {  // 8-byte constants first

@@ -183,7 +183,7 @@ class VectorCode : public Xbyak::CodeGenerator {
   Isa isa_;
   RegisterPool vectors_, masks_;
   std::map<std::pair<int, std::uint64_t>, Pooled> pool_;  ///< by size and bits
-  std::map<Table, Xbyak::Label> tables_;
+  std::map<Lanes, Xbyak::Label> tables_;
   std::map<std::uint32_t, int> uses_;
   std::map<std::uint32_t, Vec> hoisted_;
   int words_ = 0, slots_ = 0, slots_offset_ = 0;

@@ -24,6 +24,8 @@ struct Division {
     // A few units a part, or they cannot be dealt evenly.
     constexpr std::int64_t kUnitsPerPart = 4;
     const std::int64_t wanted = parts == 1 ? 1 : kUnitsPerPart * parts;
+    // Channels in lanes: all blocks of a tile are computed before the next tile, so bands rather
+    // than blocks are what threads share.
     const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
     band_tiles =
         std::clamp<std::int64_t>(plan.lanes_are_channels ? row_tiles / ceil_div(wanted, planes)
@@ -33,10 +35,10 @@ struct Division {
     const std::int64_t blocks = plan.blocks();
     chunk_blocks = ceil_div(blocks, std::min(ceil_div(wanted, planes * bands), blocks));
     chunks = ceil_div(blocks, chunk_blocks);
+    parts = static_cast<int>(std::min<std::int64_t>(parts, units()));
   }
   /// Columns in lanes: the input rows of a band are read once per block of channels, and should
-  /// stay near. Channels in lanes: all blocks of a tile are computed before the next, so bands
-  /// rather than blocks are what threads share.
+  /// stay near.
   static std::int64_t near_rows(const GroupedPlan& plan) {
     constexpr std::int64_t kBandBytes = 256 << 10;
     const ConvGeometry& g = plan.g;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ranges>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
@@ -100,8 +101,8 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
     }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);
   std::vector<GroupedConfig> configs;
-  for (const Candidate& candidate : candidates)
-    if (configs.size() < kMostConfigs) configs.push_back(candidate.config);
+  for (const Candidate& candidate : candidates | std::views::take(kMostConfigs))
+    configs.push_back(candidate.config);
   return configs;
 }
 

@@ -46,6 +46,7 @@ std::int64_t block_of(const DirectShape& shape, Product product, bool wide) {
                                   kNearBytes / pixel / kSquareGrid.rows() * kSquareGrid.rows());
   const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
   // Windows of larger filters overlap; that of a single tap costs nothing to make small.
+  // Wide kernels write whole lines at a time, which need not be asked for.
   return shape.taps() == 1 && !wide ? std::min(block, pixels_in_few_pages(shape)) : block;
 }
 
@@ -82,7 +83,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   const bool wide = prefers_wide(shape, product);
   add_all(block_of(shape, product, wide), wide);
   for (const std::int64_t block : {64, 512, 4096}) add_all(block, wide);
-  if (wide || fills_lines_wide(shape)) add_all(block_of(shape, product, !wide), !wide);
+  if (fills_lines_wide(shape)) add_all(block_of(shape, product, !wide), !wide);
   return configs;
 }
 
