@@ -160,8 +160,8 @@ TEST_P(EmitStrip, StoresWholeLinesPastTheCaches) {
             cpu::StripEmitter::most_pixels(spec) + 1);
 }
 
-// So many values of channels that sums wait on the stack, where nothing can be joined to them.
-TEST_P(EmitStrip, StoresPartsAloneThatWaitOnTheStack) {
+// More values of channels than are kept in registers beside the sums.
+TEST_P(EmitStrip, ReadsManyChannelValues) {
   const cpu::StripSpec spec{4 / static_cast<int>(size_of(GetParam())), kLanes};
   for (const int terms : {1, 4, 8, 12}) check({spec, GetParam(), false, false, 17, terms}, random_);
 }
