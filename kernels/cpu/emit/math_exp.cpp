@@ -57,10 +57,10 @@ void expm1_core(VectorCode& c, const Vec& x) {
   c.vaddps(x, x, p);
 }
 
-}  // namespace
+constexpr float kLeastExp = -104.0f;  // e^x is 0 from there on
 
-void emit_exp(VectorCode& c, const Vec& x) {
-  clamp(c, x, -104.0f, 89.0f);
+/// x = e^x, for x from kLeastExp up to overflow, and NaN.
+void exp_core(VectorCode& c, const Vec& x) {
   if (c.is_avx512()) return emit_exp_by_table(c, x);
   Temp n(c), p(c);
   reduce(c, x, n);
@@ -68,6 +68,13 @@ void emit_exp(VectorCode& c, const Vec& x) {
   c.vfmadd213ps(p, x, c.constant(1.0f));
   c.vfmadd213ps(x, p, c.constant(1.0f));
   c.scale(x, n);
+}
+
+}  // namespace
+
+void emit_exp(VectorCode& c, const Vec& x) {
+  clamp(c, x, kLeastExp, 89.0f);
+  exp_core(c, x);
 }
 
 void emit_exp2_fraction(VectorCode& c, const Vec& x, const Vec& n) {
@@ -83,18 +90,14 @@ void emit_expm1(VectorCode& c, const Vec& x) {
   expm1_core(c, x);
 }
 
-// 1 / (1 + e^-x). Beyond +-88 the result is 1 or below the normal range.
+// 1 / (1 + e^-x), which is 1 or below the normal range beyond +-88; the sum's reciprocal must not
+// be.
 void emit_logistic(VectorCode& c, const Vec& x) {
   c.vxorps(x, x, c.bits(0x80000000u));
-  Temp most(c);
-  c.load(most, 88.0f);  // so that the sum and its reciprocal stay finite
-  c.vminps(x, most, x);
-  emit_exp(c, x);
-  Temp sum(c);
-  const Vec& one = most;
-  c.load(one, 1.0f);
-  c.vaddps(sum, x, one);
-  c.vdivps(x, one, sum);
+  clamp(c, x, kLeastExp, 88.0f);
+  exp_core(c, x);
+  c.vaddps(x, x, c.constant(1.0f));
+  c.reciprocal(x, x);
 }
 
 // (e^2x - 1) / ((e^2x - 1) + 2): no cancellation anywhere, and exactly 1 where it rounds to 1.

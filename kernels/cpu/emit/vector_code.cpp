@@ -179,13 +179,16 @@ void VectorCode::scale(const Vec& x, const Vec& n) {
   }
 }
 
-void VectorCode::quotient(const Vec& d, const Vec& a, const Vec& b) {
-  if (!is_avx512()) return vdivps(d, a, b);
+void VectorCode::reciprocal(const Vec& d, const Vec& b) {
   Temp y(*this);
+  if (!is_avx512()) {
+    load(y, 1.0f);
+    return vdivps(d, y, b);
+  }
   vrcp14ps(y, b);
   vfnmadd213ps(b, y, constant(1.0f));  // e = 1 - b y
   vfmadd213ps(b, y, y);                // y + y e
-  vmulps(d, a, b);
+  move(d, Source(b));
 }
 
 void VectorCode::round_to_integer(const Vec& d, const Source& a) {

@@ -149,9 +149,9 @@ class VectorCode : public Xbyak::CodeGenerator {
 
   /// x * 2^n for integral n in f32; over- and underflow as one multiplication. n is clobbered.
   void scale(const Vec& x, const Vec& n);
-  /// d = a / b to about one ulp; b must not be so small or large that 1 / b leaves the range.
-  /// b is clobbered.
-  void quotient(const Vec& d, const Vec& a, const Vec& b);
+  /// d = 1 / b to about one ulp, or 0 below the normal range; b must not be 0 or infinite, and is
+  /// clobbered. A division takes 16 cycles of a unit that does nothing else meanwhile.
+  void reciprocal(const Vec& d, const Vec& b);
   void round_to_integer(const Vec& d, const Source& a);
   /// d = c[0] + c[1] x + ... + c[n-1] x^(n-1). Long ones as even and odd halves in x^2, which are
   /// independent of each other: most functions wait for their polynomial.
