@@ -112,8 +112,9 @@ std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitC
     return std::make_shared<DirectRecipe>(std::move(made), chain);
   };
   // Longer sums take as long as it takes to have the output's lines (3 to 64 channels by 3x3, 13
-  // MB: 1450 to 1290 us; by 7x7 no gain).
-  constexpr std::int64_t kShortSum = 64;
+  // MB: 1450 to 1290 us; three groups of 80 to 80, 12 MB: 4100 to 3750 us; 3 channels by 7x7 no
+  // gain).
+  constexpr std::int64_t kShortSum = 96;
   const bool is_short = shape.conv.group_inputs * shape.taps() <= kShortSum;
   return plan.in_registers && is_short ? with_streaming(shape.tensors(), chain, plan.lanes(), make)
                                        : make(false);
