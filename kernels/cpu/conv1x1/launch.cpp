@@ -8,6 +8,7 @@
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/stage.hpp"
+#include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
@@ -158,14 +159,13 @@ class Conv1x1Program final : public Program {
                   runner_.prepare(arguments, scratch),
                   static_cast<const float*>(arguments.weights),
                   plan_.block};
-    const int parts = parts_of(arguments.parallel.threads());
-    // A few units a part, or they cannot be dealt evenly; small blocks read the weights more often.
-    constexpr std::int64_t kUnitsPerPart = 4;
+    const int parts = parts_worth(plan_.shape.conv, 2e6, arguments.parallel.threads());
     if (arguments.weights_are_raw) {
       const bool enough = parts == 1 || plan_.channels.pieces() >= kUnitsPerPart * parts;
       launch.weights = enough ? nullptr : packed(arguments, scratch);
       if (enough) launch.block = plan_.pixels.pieces();
     }
+    // No smaller than that, since small blocks read the weights more often.
     const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
     for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
       launch.block = ceil_div(launch.block, 2);
@@ -195,13 +195,6 @@ class Conv1x1Program final : public Program {
     auto* weights = static_cast<float*>(scratch.take(prepared_bytes()));
     pack_weights(plan_, arguments.weights, weights, arguments.parallel);
     return weights;
-  }
-
-  // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.
-  int parts_of(int threads) const {
-    constexpr double kFlopsPerPart = 2e6;
-    return static_cast<int>(
-        std::clamp(plan_.shape.conv.flops() / kFlopsPerPart, 1.0, double(threads)));
   }
 
   Conv1x1Plan plan_;

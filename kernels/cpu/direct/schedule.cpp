@@ -5,6 +5,7 @@
 
 #include "base/integer.hpp"
 #include "base/parallel.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -17,14 +18,10 @@ Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : 
   column_blocks_ = ceil_div(static_cast<std::int64_t>(plan.tiling.strips.size()),
                             static_cast<std::int64_t>(plan.block_strips));
   cut_rows(weights_are_raw ? conv.output.len[3] : plan.block_rows);
-  // Waking a thread costs some microseconds, in which one of them does a million multiply-adds.
-  constexpr double kFlopsPerPart = 2e6;
-  parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
+  parts_ = parts_worth(conv, 2e6, threads);
   if (weights_are_raw) return;
   tiles_first_ = reads_less_tiles_first();
   if (parts_ == 1) return;
-  // A few units per part, or they cannot be dealt evenly.
-  constexpr std::int64_t kUnitsPerPart = 4;
   while (rows_ > 1 &&
          planes_ * blocks_per_plane() * plan.tiles_of_channels < kUnitsPerPart * parts_)
     cut_rows((rows_ + 1) / 2);

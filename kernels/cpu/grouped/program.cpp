@@ -8,6 +8,7 @@
 #include "kernels/cpu/chain_walk.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/pack.hpp"
+#include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -17,12 +18,8 @@ namespace {
 struct Division {
   Division(const GroupedPlan& plan, int threads) {
     const ConvGeometry& g = plan.g;
-    // Waking a thread costs some microseconds, in which one of them does as many multiply-adds.
-    const double flops_per_part = plan.lanes_are_channels ? 5e5 : 2.5e5;
-    parts = static_cast<int>(std::clamp(g.flops() / flops_per_part, 1.0, double(threads)));
+    parts = parts_worth(g, plan.lanes_are_channels ? 5e5 : 2.5e5, threads);
     planes = g.output.len[0] * g.output.len[2];
-    // A few units a part, or they cannot be dealt evenly.
-    constexpr std::int64_t kUnitsPerPart = 4;
     const std::int64_t wanted = parts == 1 ? 1 : kUnitsPerPart * parts;
     // Channels in lanes: all blocks of a tile are computed before the next tile, so bands rather
     // than blocks are what threads share.

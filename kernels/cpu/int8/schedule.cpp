@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 
@@ -14,11 +15,7 @@ ByteSchedule::ByteSchedule(const BytePlan& plan, int threads) : plan_(plan) {
                              static_cast<std::int64_t>(plan.block_tiles));
   std::int64_t bands = plan.block_bands;
   cut_rows(bands);
-  // Waking a thread costs some microseconds, in which one of them does millions of multiply-adds.
-  constexpr double kFlopsPerPart = 8e6;
-  parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
-  // A few units per part, or they cannot be dealt evenly.
-  constexpr std::int64_t kUnitsPerPart = 4;
+  parts_ = parts_worth(conv, 8e6, threads);
   while (parts_ > 1 && bands > 1 && units() < kUnitsPerPart * parts_) {
     bands = ceil_div(bands, 2);
     cut_rows(bands);

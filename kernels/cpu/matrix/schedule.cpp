@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 
@@ -11,11 +12,7 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan
   const ConvGeometry& conv = plan.shape.conv;
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   cut(plan.block_rows, plan.block_columns);
-  // Waking a thread costs some microseconds, in which one of them does millions of multiply-adds.
-  constexpr double kFlopsPerPart = 2e7;
-  parts_ = static_cast<int>(std::clamp(conv.flops() / kFlopsPerPart, 1.0, double(threads)));
-  // A few units per part, or they cannot be dealt evenly.
-  constexpr std::int64_t kUnitsPerPart = 4;
+  parts_ = parts_worth(conv, 2e7, threads);
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);
