@@ -28,7 +28,7 @@ struct ProductSpec {
   /// Asks the caches in time for the output's lines.
   bool prefetch_output = false;
   /// Asks the caches for the next tile's scalars, where those of a row are neighbours and so are
-  /// the rows.
+  /// the rows. Not together with a slice of weights.
   bool prefetch_scalars = false;
   /// Asks the second-level cache for the weights of the next piece of channels: a tile for `slice`
   /// bytes of them, the first tile of a call for those from `first_slice` slices on. 0: for none.

@@ -90,8 +90,8 @@ void emit_expm1(VectorCode& c, const Vec& x) {
   expm1_core(c, x);
 }
 
-// 1 / (1 + e^-x), which is 1 or below the normal range beyond +-88; the sum's reciprocal must not
-// be.
+// 1 / (1 + e^-x). Beyond +-88 the result is 1 or below the normal range; up to there the sum is
+// finite.
 void emit_logistic(VectorCode& c, const Vec& x) {
   c.vxorps(x, x, c.bits(0x80000000u));
   clamp(c, x, kLeastExp, 88.0f);

@@ -68,7 +68,7 @@ int StripEmitter::most_pixels(const StripSpec& spec) {
   return std::min(kMostPixels, kMostSums / spec.vectors);
 }
 
-/// Vectors before it that `vector` is stored together with.
+/// How many vectors before it `vector` is stored together with.
 int StripEmitter::part_of_line(int vector) const {
   const int whole = spec_.vectors - (spec_.last_lanes < code_.lanes() ? 1 : 0);
   const auto bytes = static_cast<int>(size_of(finish_.output.dtype));

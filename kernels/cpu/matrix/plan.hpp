@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/direct/shape.hpp"
 #include "kernels/cpu/emit/strip_finisher.hpp"
 #include "kernels/cpu/isa.hpp"
@@ -82,6 +83,10 @@ struct MatrixPlan {
     return (tiles_of_channels - 1) * grid.channels + tail_vectors;
   }
 
+  /// Calls of kernels for a window of full size and one tile of channels.
+  std::int64_t window_calls() const {
+    return ceil_div(tiles(block_rows, block_columns), grid.pixels);
+  }
   /// Tiles of a window of so many rows and columns.
   std::int64_t tiles(std::int64_t rows, std::int64_t columns) const;
   /// The window's first column says how far a tile may reach back.
