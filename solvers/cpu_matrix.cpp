@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/cpu/matrix/recipe.hpp"
+#include "kernels/cpu/winograd/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
 
 namespace fuseplan {
 namespace {
 
+/// Of numbers in pieces: those of f32 leave something out, and neither is worth it everywhere.
+void need_gain(const Question& question, Verdict& verdict) {
+  constexpr double kLeastSpeedup = 1.1;
+  verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
+               "it multiplies and adds pieces of the numbers", 0);
+  const double speedup = cpu::matrix_speedup(question.problem);
+  double least = kLeastSpeedup;
+  if (!cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
+    least = std::max(least, cpu::winograd_speedup(question.problem, question.traits.isa,
+                                                  cpu::core_rates(question.traits.family)));
+  verdict.need(speedup >= least, RejectCode::Size, "expected speed",
+               fmt::format("{:.2f} of the direct kernel's", speedup),
+               fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);
+}
+
 class CpuMatrix final : public Solver {
  public:
   std::string_view id() const override { return "cpu_matrix"; }
   std::string_view sentence() const override {
-    return "convolution in AMX tiles, bf16 or 8-bit integers, with any chain of pointwise ops";
+    return "convolution in AMX tiles, f32 and f16 as sums of bf16, or of 8-bit integers, with any "
+           "chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 1; }
@@ -20,8 +39,6 @@ class CpuMatrix final : public Solver {
     const DType input = question.problem.input().dtype;
     const cpu::Extensions& has = question.traits.extensions;
     need_convolution(question, verdict, true, !is_byte(input));
-    verdict.need(input == DType::bf16 || is_byte(input), RejectCode::DataType, "input",
-                 name_of(input), "bf16, i8 or u8");
     const bool tiles = is_byte(input) ? has.tiles_int8 : has.tiles_bf16;
     verdict.need(tiles, RejectCode::Device, "instruction set", question.traits.to_text(),
                  is_byte(input) ? "AMX with amx_int8" : "AMX with amx_bf16",
@@ -33,6 +50,7 @@ class CpuMatrix final : public Solver {
                  "groups", fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
                  "one group, or groups of at least 32 input channels", {}, 0);
     need_layout(verdict, cpu::matrix_refusal(question.problem, question.chain));
+    if (verdict.accepted() && cpu::splits_numbers(question.problem)) need_gain(question, verdict);
   }
 
   std::vector<std::string> configs(const Question& question) const override {

@@ -59,7 +59,8 @@ CpuModel host_model() {
 #if defined(__x86_64__)
   const Cpu& cpu = host_cpu();
   return {cpu.has(Cpu::tAMD), static_cast<unsigned>(cpu.displayFamily),
-          static_cast<unsigned>(cpu.displayModel), cpu.has(Cpu::tAVX512_FP16)};
+          static_cast<unsigned>(cpu.displayModel), cpu.has(Cpu::tAVX512_FP16),
+          host_extensions().tiles_bf16};
 #else
   return {};
 #endif
@@ -96,16 +97,19 @@ Extensions detect_extensions() {
 }  // namespace
 
 std::string_view family_of(const CpuModel& cpu) {
+  constexpr std::string_view kSapphire = "sapphire";
+  std::string_view found = "generic";
   for (const ModelRange& line : kLines)
     if (cpu.amd == line.amd && cpu.family == line.family && cpu.model >= line.first &&
         cpu.model <= line.last)
-      return line.line;
+      found = line.line;
   // Virtual machines may show the number of another model, but not what it cannot do.
-  return !cpu.amd && cpu.half_arithmetic ? "sapphire" : "generic";
+  if (!cpu.amd && cpu.half_arithmetic) found = kSapphire;
+  return found == kSapphire && cpu.tiles ? "sapphire_amx" : found;
 }
 
 const CoreRates& core_rates(std::string_view family) {
-  return family == "sapphire" ? kSapphire : kZen4;
+  return family.starts_with("sapphire") ? kSapphire : kZen4;
 }
 
 std::string host_name() {

@@ -28,7 +28,8 @@ std::string host_name();
 ///         halves, 32 KB first-level and 1 MB second-level data cache a core
 ///   sapphire  Intel's cores with AVX512_FP16, family 6, models 0x8f, 0xcf, 0xad and 0xae
 ///         (Sapphire, Emerald and Granite Rapids): two units for 512-bit vectors, 48 KB and 2 MB,
-///         and behind them a large third level that is far away
+///         and behind them a large third level that is far away; where AMX is not to be had
+///   sapphire_amx  the same, with AMX tiles that this process may use
 /// It chooses among kernels that are all right, and is no part of their keys.
 std::string_view host_family();
 
@@ -49,6 +50,7 @@ struct CpuModel {
   bool amd = false;
   unsigned family = 0, model = 0;
   bool half_arithmetic = false;  ///< AVX512_FP16
+  bool tiles = false;            ///< AMX with bf16
 };
 std::string_view family_of(const CpuModel& cpu);
 

@@ -20,6 +20,7 @@ using cpu::matrix_refusal;
 
 constexpr Strides kAllStrides[] = {Strides::channels_first, Strides::channels_last, Strides::padded,
                                    Strides::permuted};
+constexpr DType kInputs[] = {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8};
 constexpr DType kOutputs[] = {DType::bf16, DType::u8, DType::f32, DType::i8, DType::f16};
 
 bool runs(DType input) {
@@ -33,14 +34,14 @@ struct Setting {
 };
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  for (const DType input : {DType::bf16, DType::u8, DType::i8})
+  for (const DType input : kInputs)
     for (const Strides strides : kAllStrides)
       if (runs(input)) all.push_back({input, strides});
   return all;
 }
 
 TEST(MatrixMachine, SaysWhatItCannotTest) {
-  for (const DType input : {DType::bf16, DType::u8, DType::i8})
+  for (const DType input : kInputs)
     if (!runs(input))
       std::printf("NOT TESTED: AMX convolutions of %s, for which this machine has no tiles\n",
                   name_of(input));
@@ -326,7 +327,7 @@ TEST(MatrixRefusal, SaysWhy) {
     return matrix_refusal(problem, optimize(lower(problem), {})).value_or("accepted");
   };
   EXPECT_NE(refusal("bf16:1x8x4x4;activation(relu)").find("no convolution"), std::string::npos);
-  EXPECT_NE(refusal("f32:1x8x4x4;conv(f32:8x8x1x1)").find("f32 with f32"), std::string::npos);
+  EXPECT_NE(refusal("f16:1x8x4x4;conv(f32:8x8x1x1)").find("f16 with f32"), std::string::npos);
   EXPECT_NE(refusal("bf16:1x8x4x4;conv(bf16:8x8x1x1)->f32:1x8x4x4:s256,32,8,2").find("contiguous"),
             std::string::npos);
   EXPECT_EQ(refusal("u8:1x8x4x4;conv(i8:8x8x1x1)"), "accepted");

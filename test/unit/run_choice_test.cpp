@@ -124,6 +124,9 @@ TEST(CpuFamily, IsReadOffTheModel) {
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true}), "sapphire")
       << "a model shown by a hypervisor";
   EXPECT_EQ(cpu::family_of({true, 0x1a, 0x11, true}), "generic");
+  EXPECT_EQ(cpu::family_of({false, 0x06, 0x8f, true, true}), "sapphire_amx");
+  EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true, true}), "sapphire_amx");
+  EXPECT_EQ(cpu::family_of({true, 0x19, 0x11, true, true}), "zen4");
 }
 
 }  // namespace

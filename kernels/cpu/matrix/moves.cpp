@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/cpu/intrinsics.hpp"
+#include "kernels/cpu/matrix/pieces.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -56,7 +57,8 @@ void transpose(Halves (&rows)[kSquare]) {
   }
 }
 
-void copy_each(const Half* from, const BytePixels& block, Half* to, std::int64_t step) {
+template <typename Element>
+void copy_each(const Element* from, const BytePixels& block, Element* to, std::int64_t step) {
   for (std::int64_t p = 0; p < block.pixels; ++p)
     for (std::int64_t c = 0; c < block.channels; ++c)
       to[p * step + c] = from[p * block.pixel_stride + c * block.channel_stride];
@@ -96,19 +98,31 @@ void copy_bytes(const void* from, const BytePixels& block, void* to, std::int64_
       .copy(static_cast<const std::uint8_t*>(from), block, to, step);
 }
 
+void copy_words(const void* from, const BytePixels& block, void* to, std::int64_t step) {
+  copy_each(static_cast<const std::uint32_t*>(from), block, static_cast<std::uint32_t*>(to), step);
+}
+
 template <int kElement>
 void copy(const void* from, const BytePixels& block, const PixelRows& rows) {
   const std::int64_t bytes = block.channels * kElement;
   const auto* input = static_cast<const std::byte*>(from);
   if (block.channel_stride == 1)
     return copy_pixels(input, block.pixel_stride * kElement, bytes, block.pixels, rows);
-  (kElement == 1 ? copy_bytes : copy_halves)(from, block, rows.to, rows.step / kElement);
+  const auto elements = kElement == 1 ? copy_bytes : kElement == 2 ? copy_halves : copy_words;
+  elements(from, block, rows.to, rows.step / kElement);
   for (std::int64_t p = 0; p < block.pixels && bytes < rows.width; ++p)
     std::memset(rows.to + p * rows.step + bytes, 0, static_cast<std::size_t>(rows.width - bytes));
 }
 
 }  // namespace
 
-PixelCopy pixel_copy_for(int element) { return element == 1 ? copy<1> : copy<2>; }
+PixelCopy pixel_copy_for(std::int64_t element) {
+  return element == 1 ? copy<1> : element == 2 ? copy<2> : copy<4>;
+}
+
+PixelCopy tile_copy_for(Product product) {
+  return traits_of(product).is_split() ? split_copy_for(product)
+                                       : pixel_copy_for(traits_of(product).element);
+}
 
 }  // namespace fuseplan::cpu

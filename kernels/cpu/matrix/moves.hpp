@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/int8/moves.hpp"
+#include "kernels/cpu/matrix/tile_spec.hpp"
 
 namespace fuseplan::cpu {
 
@@ -12,8 +13,11 @@ struct PixelRows {
   std::int64_t step, width;
 };
 
-/// Copies elements of so many bytes (1 or 2). Needs AVX-512.
+/// Needs AVX-512.
 using PixelCopy = void (*)(const void* from, const BytePixels& block, const PixelRows& rows);
-PixelCopy pixel_copy_for(int element);
+/// Copies elements of so many bytes: 1, 2 or 4.
+PixelCopy pixel_copy_for(std::int64_t element);
+/// Copies elements to what tiles of this product read: their pieces, if they have more than one.
+PixelCopy tile_copy_for(Product product);
 
 }  // namespace fuseplan::cpu

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/matrix/pieces.hpp"
+#include "kernels/cpu/moves.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -23,24 +25,91 @@ std::vector<std::int64_t> channel_offsets(const MatrixPlan& plan) {
   return offsets;
 }
 
+/// A tap's weights of up to a vector of outputs and a step of channels, from `first` on.
 template <typename Element>
+struct TapBlock {
+  const Element* tap;
+  std::int64_t output_step;
+  const std::int64_t* channels;  ///< where the step's channels are, from the tap
+  std::int64_t count, outputs;
+};
+
+/// Weights that tiles hold as they are.
+template <typename Element>
+class Plain {
+ public:
+  explicit Plain(const MatrixPlan& plan) : lanes_(plan.depth / kLane) {}
+
+  void operator()(const TapBlock<Element>& block, std::byte* to) const {
+    auto* lane = reinterpret_cast<Element*>(to);
+    for (std::int64_t i = 0; i < lanes_; ++i, lane += kLane * kTileLanes)
+      pack_lane(block, i * kLane, lane);
+  }
+
+ private:
+  static constexpr std::int64_t kLane = 4 / sizeof(Element);
+
+  void pack_lane(const TapBlock<Element>& block, std::int64_t channel, Element* to) const {
+    const std::int64_t count = std::clamp<std::int64_t>(block.count - channel, 0, kLane);
+    if (count < kLane || block.outputs < kTileLanes)
+      std::fill_n(to, kLane * kTileLanes, Element{0});
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Element* from = block.tap + block.channels[channel + i];
+      for (std::int64_t k = 0; k < block.outputs; ++k)
+        to[k * kLane + i] = from[k * block.output_step];
+    }
+  }
+
+  std::int64_t lanes_;
+};
+
+/// Weights that tiles hold in pieces.
+template <typename Element>
+class Split {
+ public:
+  explicit Split(const MatrixPlan& plan)
+      : product_(plan.product), widen_(moves_for(traits_of(product_).weights, Isa::avx512).widen) {}
+
+  void operator()(const TapBlock<Element>& block, std::byte* to) const {
+    const bool together =
+        block.count == kPieceChannels && block.channels[kPieceChannels - 1] - block.channels[0] ==
+                                             kPieceChannels - 1;  // offsets rise
+    const Element* first = block.tap + (block.count > 0 ? block.channels[0] : 0);
+    if constexpr (std::is_same_v<Element, float>)
+      if (together && block.outputs == kTileLanes)
+        return split_weights(product_, first, block.output_step, to);
+    float values[kTileLanes][kPieceChannels] = {};
+    for (std::int64_t k = 0; k < block.outputs; ++k, first += block.output_step)
+      for (std::int64_t i = 0; i < (together ? 1 : block.count); ++i)
+        widen_(first + (block.channels[i] - block.channels[0]), 1, values[k] + i,
+               together ? kPieceChannels : 1);
+    split_weights(product_, values[0], kPieceChannels, to);
+  }
+
+ private:
+  Product product_;
+  void (*widen_)(const void*, std::int64_t, float*, std::int64_t);
+};
+
+template <typename Element, typename Write>
 class Packer {
  public:
   Packer(const MatrixPlan& plan, const void* raw, void* packed)
       : plan_(plan),
         raw_(static_cast<const Element*>(raw)),
-        packed_(static_cast<Element*>(packed)),
-        channels_(channel_offsets(plan)) {}
+        packed_(static_cast<std::byte*>(packed)),
+        channels_(channel_offsets(plan)),
+        write_(plan) {}
 
   void pack(std::int64_t group, std::int64_t vector) const {
     const ConvGeometry& conv = plan_.shape.conv;
-    const std::int64_t lanes = plan_.depth / kLane;
     const std::int64_t tile = vector / plan_.grid.channels, within = vector % plan_.grid.channels;
-    const std::int64_t step_size = plan_.depth * kTileLanes;
-    Element* to = packed_ +
-                  (group * plan_.group_vectors() + tile * plan_.grid.channels) *
-                      plan_.vector_bytes() / static_cast<std::int64_t>(sizeof(Element)) +
-                  within * step_size;
+    const std::int64_t step_bytes =
+        plan_.vector_bytes() / static_cast<std::int64_t>(plan_.reads.size());
+    std::byte* to =
+        packed_ +
+        (group * plan_.group_vectors() + tile * plan_.grid.channels) * plan_.vector_bytes() +
+        within * step_bytes;
     const Element* from =
         raw_ + (group * conv.group_outputs + vector * kTileLanes) * conv.weight_stride[0];
     const std::int64_t outputs =
@@ -52,39 +121,27 @@ class Packer {
             const std::int64_t row = h * plan_.joined_rows;
             const Element* tap = from + d * conv.weight_stride[2] + row * conv.weight_stride[3] +
                                  w * conv.weight_stride[4];
+            const std::int64_t first = step * plan_.depth;
             const std::int64_t channels =
                 std::min(conv.group_inputs, (plan_.source.filter[1] - row) * plan_.row_channels());
-            for (std::int64_t lane = 0; lane < lanes; ++lane) {
-              const std::int64_t channel = step * plan_.depth + lane * kLane;
-              pack_lane(tap, channel, std::clamp<std::int64_t>(channels - channel, 0, kLane),
-                        outputs, to + lane * kTileLanes * kLane);
-            }
-            to += plan_.vectors_of(tile) * step_size;
+            write_({tap, plan_.source.weight_stride[0], channels_.data() + first,
+                    std::clamp<std::int64_t>(channels - first, 0, plan_.depth), outputs},
+                   to);
+            to += plan_.vectors_of(tile) * step_bytes;
           }
   }
 
  private:
-  static constexpr std::int64_t kLane = 4 / sizeof(Element);
-
-  void pack_lane(const Element* tap, std::int64_t channel, std::int64_t count, std::int64_t outputs,
-                 Element* to) const {
-    if (count < kLane || outputs < kTileLanes) std::fill_n(to, kLane * kTileLanes, Element{0});
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Element* from = tap + channels_[static_cast<std::size_t>(channel + i)];
-      for (std::int64_t k = 0; k < outputs; ++k)
-        to[k * kLane + i] = from[k * plan_.source.weight_stride[0]];
-    }
-  }
-
   const MatrixPlan& plan_;
   const Element* raw_;
-  Element* packed_;
+  std::byte* packed_;
   std::vector<std::int64_t> channels_;
+  Write write_;
 };
 
-template <typename Element>
+template <typename Element, typename Write>
 void pack_all(const MatrixPlan& plan, const void* raw, void* packed, const Parallel& parallel) {
-  const Packer<Element> packer(plan, raw, packed);
+  const Packer<Element, Write> packer(plan, raw, packed);
   const std::int64_t vectors = plan.group_vectors();
   const long total = plan.shape.conv.groups * vectors;
   const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
@@ -92,6 +149,13 @@ void pack_all(const MatrixPlan& plan, const void* raw, void* packed, const Paral
     const Range range = split(total, parts, part);
     for (long i = range.first; i < range.last; ++i) packer.pack(i / vectors, i % vectors);
   });
+}
+
+auto* pack_function(const ProductTraits& product) {
+  if (product.input == DType::f32) return pack_all<float, Split<float>>;
+  if (product.input == DType::f16) return pack_all<std::uint16_t, Split<std::uint16_t>>;
+  return product.element == 1 ? pack_all<std::int8_t, Plain<std::int8_t>>
+                              : pack_all<std::uint16_t, Plain<std::uint16_t>>;
 }
 
 }  // namespace
@@ -103,14 +167,13 @@ std::size_t packed_matrix_weights_size(const MatrixPlan& plan) {
 
 void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
                          const Parallel& parallel) {
-  plan.element() == 1 ? pack_all<std::int8_t>(plan, raw, packed, parallel)
-                      : pack_all<std::uint16_t>(plan, raw, packed, parallel);
+  pack_function(traits_of(plan.product))(plan, raw, packed, parallel);
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
-  return fmt::format("matrix:{}x{}:steps{}x{}:joined{}:groups{}", plan.grid.channels, kTileLanes,
-                     plan.steps, plan.depth, plan.config.joined ? plan.joined_rows : 0,
-                     plan.shape.conv.groups);
+  return fmt::format("matrix:{}x{}:steps{}x{}x{}:joined{}:groups{}", plan.grid.channels, kTileLanes,
+                     plan.steps, plan.depth, traits_of(plan.product).pieces,
+                     plan.config.joined ? plan.joined_rows : 0, plan.shape.conv.groups);
 }
 
 }  // namespace fuseplan::cpu

@@ -42,8 +42,8 @@ void join_taps(MatrixPlan& plan) {
   conv.stride[1] = 1;
 }
 
-// Rows of a tile do not cross lines where their steps begin at powers of two.
-std::int64_t staged_step_bytes(const MatrixPlan& plan) {
+// Rows of a tile do not cross lines where they begin at powers of two.
+std::int64_t staged_piece_bytes(const MatrixPlan& plan) {
   const auto bytes = static_cast<std::uint64_t>(plan.depth * plan.element());
   return static_cast<std::int64_t>(std::bit_ceil(bytes));
 }
@@ -67,7 +67,8 @@ void cut_blocks(MatrixPlan& plan) {
 void stage_window(MatrixPlan& plan) {
   const ConvGeometry& conv = plan.shape.conv;
   MatrixStage& stage = plan.stage;
-  plan.step_bytes = staged_step_bytes(plan);
+  plan.piece_bytes = staged_piece_bytes(plan);
+  plan.step_bytes = traits_of(plan.product).pieces * plan.piece_bytes;
   stage.column_bytes = plan.steps * plan.step_bytes;
   // Pixels whole multiples of that apart compete for the sets of the first-level cache.
   constexpr std::int64_t kConflict = 256;
@@ -134,7 +135,7 @@ Far far_operand(const MatrixPlan& plan) {
 /// before them are in use, some by each call.
 void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kKept = 1280 << 10;
-  const std::int64_t step_lines = plan.grid.channels * kTileRows;
+  const std::int64_t step_lines = plan.grid.channels * traits_of(plan.product).pieces * kTileRows;
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
   plan.next_lines = static_cast<int>(ceil_div(step_lines, plan.window_calls()));
   plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
@@ -154,6 +155,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .depth_bytes = depth * element(),
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .pixel_bytes = pixel_bytes,
+                      .piece_bytes = piece_bytes,
                       .far = far,
                       .next_lines = next_lines};
   std::vector<MatrixTileSpec> list;
@@ -187,7 +189,8 @@ std::vector<StripSpec> MatrixPlan::strips() const {
 }
 
 std::int64_t MatrixPlan::vector_bytes() const {
-  return static_cast<std::int64_t>(reads.size()) * (depth * element() / 4) * kTileBytes;
+  return static_cast<std::int64_t>(reads.size()) * traits_of(product).pieces *
+         (depth * element() / 4) * kTileBytes;
 }
 
 std::int64_t MatrixPlan::tiles(std::int64_t rows, std::int64_t columns) const {
@@ -218,6 +221,7 @@ PixelTile MatrixPlan::tile(std::int64_t index, std::int64_t rows, std::int64_t c
 
 bool reads_in_place(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
+  if (traits_of(product).is_split()) return false;
   if (conv.input.stride[1] != 1 && conv.group_inputs > 1) return false;
   if (steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) !=
       conv.group_inputs)
@@ -247,7 +251,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   if (config.joined) join_taps(plan);
   plan.steps = steps_of(plan.shape.conv.group_inputs, product);
   plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
-  if (config.staged && plan.steps > 1) plan.depth = static_cast<int>(most_channels(product));
+  if (traits_of(product).is_split() || (config.staged && plan.steps > 1))
+    plan.depth = static_cast<int>(most_channels(product));
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
   plan.tiles_of_channels = ceil_div(vectors, plan.grid.channels);
   plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.grid.channels);

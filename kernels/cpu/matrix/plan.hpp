@@ -49,7 +49,7 @@ struct MatrixPlan {
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
-  std::int64_t step_bytes = 0;
+  std::int64_t step_bytes = 0, piece_bytes = 0;  ///< from one step's input, and piece, to the next
   MatrixStage stage;
   std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
   std::vector<std::int64_t> reads;     ///< bytes from a pixel to what each step of each tap reads
@@ -62,6 +62,10 @@ struct MatrixPlan {
   std::int64_t pitch = 0;  ///< positions from one row to the next
 
   int element() const { return traits_of(product).element; }
+  /// Bytes, in memory.
+  std::int64_t source_element() const {
+    return static_cast<std::int64_t>(size_of(traits_of(product).input));
+  }
   /// Channels that a filter row has, its taps joined.
   std::int64_t row_channels() const { return shape.conv.group_inputs / joined_rows; }
   int vectors_of(std::int64_t channel_tile) const {

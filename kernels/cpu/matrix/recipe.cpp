@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/matrix/launch.hpp"
+#include "kernels/cpu/matrix/suitability.hpp"
 #include "kernels/cpu/matrix/tile_emitter.hpp"
 #include "kernels/cpu/matrix/tuning.hpp"
 #include "kernels/cpu/streaming.hpp"
@@ -17,11 +19,14 @@
 namespace fuseplan::cpu {
 namespace {
 
-std::optional<Product> product_of(const DirectShape& shape) {
-  for (const Product product : {Product::bf16, Product::unsigned_bytes, Product::signed_bytes})
-    if (traits_of(product).input == shape.input && traits_of(product).weights == shape.weights)
-      return product;
-  return std::nullopt;
+Product product_of(const DirectShape& shape) {
+  std::size_t i = 0;
+  while (i < std::size(kProducts) &&
+         (kProducts[i].input != shape.input || kProducts[i].weights != shape.weights))
+    ++i;
+  require(i < std::size(kProducts), Status::BadParm, "matrix tiles do not multiply {} with {}",
+          name_of(shape.input), name_of(shape.weights));
+  return static_cast<Product>(i);
 }
 
 class MatrixRecipe final : public Recipe {
@@ -70,28 +75,32 @@ class MatrixRecipe final : public Recipe {
 
 std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
-  const DirectShape shape = direct_shape(problem, chain);
-  if (!product_of(shape))
-    return fmt::format("tiles multiply bf16 with bf16, and u8 or i8 with i8, not {} with {}",
-                       name_of(shape.input), name_of(shape.weights));
-  return lane_refusal(shape.tensors());
+  return lane_refusal(direct_shape(problem, chain).tensors());
 }
 
 std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain) {
   const DirectShape shape = direct_shape(problem, chain);
-  return matrix_tuning_space(shape, product_of(shape).value());
+  return matrix_tuning_space(shape, product_of(shape));
+}
+
+bool splits_numbers(const Problem& problem) {
+  return traits_of(product_of(direct_shape(problem, {}))).is_split();
+}
+
+double matrix_speedup(const Problem& problem) {
+  const DirectShape shape = direct_shape(problem, {});
+  return matrix_speedup(shape, product_of(shape));
 }
 
 std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitChain& chain,
                                             const MatrixConfig& config) {
   const DirectShape shape = direct_shape(problem, chain);
-  const std::optional<Product> product = product_of(shape);
-  require(product.has_value(), Status::BadParm, "matrix tiles do not multiply these types");
-  require(config.staged || reads_in_place(shape, *product), Status::BadParm,
+  const Product product = product_of(shape);
+  require(config.staged || reads_in_place(shape, product), Status::BadParm,
           "this input cannot be read where it lies");
-  require(!config.joined || joining_saves(shape, *product), Status::BadParm,
+  require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
-  const MatrixPlan plan = matrix_plan(shape, chain, *product, config);
+  const MatrixPlan plan = matrix_plan(shape, chain, product, config);
   const auto make = [&](bool streaming) {
     MatrixPlan made = plan;
     made.finish.streaming = streaming;

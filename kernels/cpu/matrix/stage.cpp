@@ -25,14 +25,15 @@ StagedAxis phase_of(const StagedAxis& axis, std::int64_t phase, std::int64_t pha
 
 std::int64_t joined_row_bytes(const MatrixPlan& plan) {
   return staged_length(plan.source, 2, plan.block_columns) * plan.source.group_inputs *
-         plan.element();
+         plan.source_element();
 }
 
 }  // namespace
 
 MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
     : plan_(plan),
-      copy_(pixel_copy_for(plan.element())),
+      copy_(tile_copy_for(plan.product)),
+      gather_(pixel_copy_for(plan.source_element())),
       stage_(scratch.take_array<std::byte>(static_cast<std::size_t>(plan.stage.bytes))) {
   if (plan.config.joined)
     row_ = scratch.take_array<std::byte>(static_cast<std::size_t>(joined_row_bytes(plan)));
@@ -41,9 +42,9 @@ MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
 const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& window) {
   const ConvGeometry& conv = plan_.source;
   const auto& stride = conv.input.stride;
-  const auto* image =
-      static_cast<const std::byte*>(input) +
-      (window.image * stride[0] + window.group * conv.group_inputs * stride[1]) * plan_.element();
+  const auto* image = static_cast<const std::byte*>(input) +
+                      (window.image * stride[0] + window.group * conv.group_inputs * stride[1]) *
+                          plan_.source_element();
   const std::int64_t row_phases = staged_step(conv, 1);
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
   for (std::int64_t d = 0; d < conv.filter[0]; ++d) {
@@ -55,7 +56,7 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
                       plan_.stage.phase(plan_.shape.conv, h, 0) +
                       h / row_phases * plan_.stage.row_bytes;
       const std::byte* from =
-          image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.element();
+          image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.source_element();
       const bool exists = has_plane && rows.begin <= h && h < rows.end;
       if (plan_.config.joined) {
         join_row(exists ? from : nullptr, window, h, to);
@@ -86,7 +87,7 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
     const BytePixels block{part.end - part.begin, conv.group_inputs,
                            part.step * conv.input.stride[4], conv.input.stride[1]};
     if (block.pixels > 0)
-      copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.element(), block,
+      copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.source_element(), block,
             {to + part.begin * step, step, plan_.steps * plan_.step_bytes});
   }
 }
@@ -96,7 +97,7 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
   const ConvGeometry& conv = plan_.source;
   StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   if (from == nullptr) columns.begin = columns.end = columns.length;
-  const std::int64_t pixel = conv.group_inputs * plan_.element();
+  const std::int64_t pixel = conv.group_inputs * plan_.source_element();
   clear(row_, columns.begin * pixel);
   clear(row_ + columns.end * pixel, (columns.length - columns.end) * pixel);
   BytePixels block{columns.end - columns.begin, conv.group_inputs,
@@ -109,8 +110,8 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
     block.pixels = std::min<std::int64_t>(block.pixels, 1);
   }
   if (block.pixels > 0)
-    copy_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.element(), block,
-          rows);
+    gather_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.source_element(),
+            block, rows);
   const BytePixels taps{window.columns, conv.filter[2] * conv.group_inputs,
                         conv.stride[2] * conv.group_inputs, 1};
   const std::int64_t before = row % plan_.joined_rows * plan_.row_channels() * plan_.element();

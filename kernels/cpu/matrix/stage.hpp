@@ -22,7 +22,8 @@ class MatrixStager {
   void clear_row(std::byte* to);
 
   const MatrixPlan& plan_;
-  PixelCopy copy_;
+  PixelCopy copy_;    ///< to what tiles read
+  PixelCopy gather_;  ///< of elements as they are in memory
   std::byte* stage_;
   std::byte* row_ = nullptr;  ///< a row of input, before its taps are joined
 };

@@ -131,7 +131,9 @@ class MatrixTileCode {
   }
 
   int weight_bytes() const { return spec_.depth_bytes / 4 * kTileBytes; }
-  int step_bytes() const { return spec_.vectors * weight_bytes(); }
+  int step_bytes() const {
+    return spec_.vectors * traits_of(spec_.product).pieces * weight_bytes();
+  }
 
   void sum_steps(int steps) {
     sum_steps(steps, [](int, int) {});
@@ -173,15 +175,35 @@ class MatrixTileCode {
     code_.mov(kInput[0], ptr[kSteps + 8 * step]);
     code_.add(kInput[0], kBase);
     if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
-    for (int t = 0; t < spec_.tiles; ++t) {
-      load(input_tile(t), ptr[kInput[t] + kPixelBytes], spec_.far == Far::input);
-      for (int v = 0; v < spec_.vectors; ++v) {
-        const int at = (step * spec_.vectors + v) * weight_bytes();
-        if (t == 0) load(weights(v), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
-        before_product(t, v);
-        multiply(sums(t, v), input_tile(t), weights(v));
+    PiecePair loaded{-1, -1};
+    for (const PiecePair& pair : traits_of(spec_.product).pairs) {
+      const bool is_first = loaded.input < 0;
+      for (int t = 0; t < spec_.tiles; ++t) {
+        if (pair.input != loaded.input) load_input(t, pair.input);
+        for (int v = 0; v < spec_.vectors; ++v) {
+          if (t == 0 && (pair.weights != loaded.weights || !keeps_weights()))
+            load_weights(step, v, pair.weights);
+          if (is_first) before_product(t, v);
+          multiply(sums(t, v), input_tile(t), weights(v));
+        }
       }
+      loaded = pair;
     }
+  }
+
+  /// Whether each vector of a step's weights has a tile of its own.
+  bool keeps_weights() const { return spec_.vectors <= kTiles - kSums - spec_.grid.pixels; }
+
+  void load_input(int tile, int piece) {
+    load(input_tile(tile),
+         ptr[kInput[tile] + kPixelBytes + static_cast<int>(piece * spec_.piece_bytes)],
+         spec_.far == Far::input);
+  }
+
+  void load_weights(int step, int vector, int piece) {
+    const int pieces = traits_of(spec_.product).pieces;
+    const int at = ((step * spec_.vectors + vector) * pieces + piece) * weight_bytes();
+    load(weights(vector), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
   }
 
   void load(const Xbyak::Tmm& tile, const Xbyak::Address& from, bool is_far) {
@@ -191,6 +213,8 @@ class MatrixTileCode {
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {
     switch (spec_.product) {
       case Product::bf16:
+      case Product::f16:
+      case Product::f32:
         return code_.tdpbf16ps(sum, input, weights);
       case Product::unsigned_bytes:
         return code_.tdpbusd(sum, input, weights);

@@ -3,24 +3,42 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 
 #include "base/dtype.hpp"
 #include "kernels/cpu/chain_frame.hpp"
 
 namespace fuseplan::cpu {
 
-/// What an AMX instruction multiplies: rows of 64 bytes, in lanes of 4 that it adds up.
-enum class Product : std::uint8_t { bf16, unsigned_bytes, signed_bytes };
+/// What is multiplied: rows of 64 bytes, in lanes of 4 that an AMX instruction adds up.
+enum class Product : std::uint8_t { bf16, f16, f32, unsigned_bytes, signed_bytes };
 
+/// Pieces that are multiplied with one another, 0 the largest.
+struct PiecePair {
+  int input, weights;
+};
+
+/// Numbers of more bits than bf16 has are sums of pieces that are bf16. Pairs that follow one
+/// another share a piece.
 struct ProductTraits {
   const char* name;
   DType input, weights, sums;
-  int element;                              ///< bytes
-  int lane() const { return 4 / element; }  ///< channels of a lane
+  int element;  ///< bytes, in a tile
+  int pieces;
+  std::span<const PiecePair> pairs;
+  constexpr int lane() const { return 4 / element; }  ///< channels of a lane
+  constexpr bool is_split() const { return pieces > 1; }
 };
-constexpr ProductTraits kProducts[] = {{"bf16", DType::bf16, DType::bf16, DType::f32, 2},
-                                       {"u8", DType::u8, DType::i8, DType::i32, 1},
-                                       {"i8", DType::i8, DType::i8, DType::i32, 1}};
+constexpr PiecePair kWhole[] = {{0, 0}};
+// Two pieces hold the 11 bits of f16: the sums are of exact products.
+constexpr PiecePair kHalves[] = {{1, 1}, {1, 0}, {0, 0}, {0, 1}};
+// Three hold the 24 bits of f32; what is left out is at most 2^-23 of a product.
+constexpr PiecePair kThirds[] = {{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}, {0, 2}};
+constexpr ProductTraits kProducts[] = {{"bf16", DType::bf16, DType::bf16, DType::f32, 2, 1, kWhole},
+                                       {"f16", DType::f16, DType::f16, DType::f32, 2, 2, kHalves},
+                                       {"f32", DType::f32, DType::f32, DType::f32, 2, 3, kThirds},
+                                       {"u8", DType::u8, DType::i8, DType::i32, 1, 1, kWhole},
+                                       {"i8", DType::i8, DType::i8, DType::i32, 1, 1, kWhole}};
 constexpr const ProductTraits& traits_of(Product product) {
   return kProducts[static_cast<int>(product)];
 }
@@ -50,6 +68,7 @@ struct MatrixTileSpec {
   int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
   std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
   std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
+  std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
   int next_lines = 0;     ///< cache lines of the next weights that a step fetches
   bool leaves = false;    ///< its sums stay in their tiles

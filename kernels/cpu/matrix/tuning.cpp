@@ -20,7 +20,8 @@ std::int64_t input_bytes(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   const bool joined = joining_saves(shape, product);
   const std::int64_t columns = joined ? conv.filter[2] : staged_step(conv, 2);
-  const std::int64_t bytes = conv.group_inputs * columns * traits_of(product).element;
+  const std::int64_t bytes =
+      conv.group_inputs * columns * traits_of(product).element * traits_of(product).pieces;
   return staged_step(conv, 1) * (joined ? round_up(bytes, kTileBytes) : bytes);
 }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/pieces.hpp"
+
+#include <algorithm>
+
+#include "base/status.hpp"
+#include "kernels/cpu/intrinsics.hpp"
+#include "kernels/cpu/moves.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kLanes = 16;  ///< floats of a vector
+
+#if defined(__x86_64__)
+struct Pair {
+  __m512 low, high;  ///< channels 0 to 15, and 16 to 31
+};
+
+FUSEPLAN_AVX512 inline __m512 leading(__m512 value) {
+  return _mm512_castsi512_ps(
+      _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(-0x10000)));
+}
+
+FUSEPLAN_AVX512 inline __m512 rounded(__m512 value) {
+  return leading(
+      _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(value), _mm512_set1_epi32(0x8000))));
+}
+
+/// rounded(), unless that would be an infinity.
+FUSEPLAN_AVX512 inline __m512 rounded_below_infinity(__m512 value) {
+  const __m512i bits = _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(0x7fffffff));
+  const __mmask16 largest = _mm512_cmpgt_epi32_mask(bits, _mm512_set1_epi32(0x7f7f7fff));
+  return _mm512_mask_blend_ps(largest, rounded(value), leading(value));
+}
+
+FUSEPLAN_AVX512 inline __mmask16 special(__m512 value) {
+  constexpr int kNanOrInfinity = 0x99;
+  return _mm512_fpclass_ps_mask(value, kNanOrInfinity);
+}
+
+/// Of the sign of `value`, the least number that tiles do not take for zero; or zero, if they do so
+/// with `value`.
+FUSEPLAN_AVX512 inline __m512 least(__m512 value) {
+  constexpr int kZeroOrDenormal = 0x26;
+  const __m512i sign =
+      _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(-0x7fffffff - 1));
+  return _mm512_castsi512_ps(
+      _mm512_maskz_or_epi32(static_cast<__mmask16>(~_mm512_fpclass_ps_mask(value, kZeroOrDenormal)),
+                            sign, _mm512_set1_epi32(0x00800000)));
+}
+
+enum class Side { input, weights };
+
+template <int kPieces>
+struct Pieces {
+  __m512 piece[kPieces];
+};
+
+template <Side kSide>
+FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<2>& to) {
+  const __mmask16 whole = special(value);
+  to.piece[0] = leading(value);
+  __m512 rest = _mm512_sub_ps(value, to.piece[0]);
+  if (kSide == Side::weights) rest = _mm512_add_ps(rest, least(value));
+  to.piece[1] = _mm512_mask_mov_ps(rest, whole, value);
+}
+
+template <Side kSide>
+FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<3>& to) {
+  const __mmask16 whole = special(value), finite = static_cast<__mmask16>(~whole);
+  const __m512 first = kSide == Side::input ? leading(value) : rounded_below_infinity(value);
+  to.piece[0] = _mm512_maskz_mov_ps(finite, first);
+  const __m512 rest = _mm512_maskz_sub_ps(finite, value, first);
+  to.piece[1] = rounded(rest);
+  // Added to itself, a NaN is quiet, which shows in its leading bits.
+  to.piece[2] = _mm512_mask_add_ps(_mm512_sub_ps(rest, to.piece[1]), whole, value, value);
+}
+
+/// The numbers of a pair's odd words.
+FUSEPLAN_AVX512 inline __m512i odd_words() {
+  const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm512_add_epi32(_mm512_set1_epi32(0x00030001),
+                          _mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x00040004)));
+}
+
+/// The upper halves of 32 channels' pieces.
+template <Side kSide, int kPieces>
+FUSEPLAN_AVX512 inline void store_split(const Pair& value, __m512i odd, std::byte* to) {
+  Pieces<kPieces> low, high;
+  split_vector<kSide>(value.low, low);
+  split_vector<kSide>(value.high, high);
+  for (int i = 0; i < kPieces; ++i)
+    _mm512_storeu_si512(to + i * kTileBytes,
+                        _mm512_permutex2var_epi16(_mm512_castps_si512(low.piece[i]), odd,
+                                                  _mm512_castps_si512(high.piece[i])));
+}
+
+inline std::uint32_t first_bits(std::int64_t count) {
+  return count >= kPieceChannels ? ~0u : count <= 0 ? 0 : (1u << count) - 1;
+}
+
+FUSEPLAN_AVX512 inline Pair load(const float* from, std::uint32_t mask) {
+  return {_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from),
+          _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> kLanes), from + kLanes)};
+}
+
+struct F16 {
+  std::uint16_t bits;
+};
+FUSEPLAN_AVX512 inline Pair load(const F16* from, std::uint32_t mask) {
+  const __m512i bits = _mm512_maskz_loadu_epi16(mask, from);
+  return {_mm512_cvtph_ps(_mm512_castsi512_si256(bits)),
+          _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1))};
+}
+
+/// Channels lie together, `step` values from one pixel to the next.
+template <Side kSide, typename T, int kPieces>
+FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t channels,
+                                std::int64_t pixels, const PixelRows& rows) {
+  const __m512i odd = odd_words();
+  std::byte* line = rows.to;
+  for (std::int64_t c = 0; c < channels; c += kPieceChannels, line += kPieces * kTileBytes) {
+    const std::uint32_t mask = first_bits(channels - c);
+    const T* input = from + c;
+    std::byte* to = line;
+    for (std::int64_t p = 0; p < pixels; ++p, input += step, to += rows.step)
+      store_split<kSide, kPieces>(load(input, mask), odd, to);
+  }
+}
+
+/// Pixels lie together, or evenly apart: squares of both are turned first.
+template <typename T, int kPieces>
+void split_turned(const T* from, DType dtype, const BytePixels& block, const PixelRows& rows) {
+  const Moves moves = moves_for(dtype, Isa::avx512);
+  alignas(kTileBytes) float planes[kPieceChannels * kLanes] = {}, turned[kLanes * kPieceChannels];
+  for (std::int64_t c = 0; c < block.channels; c += kPieceChannels)
+    for (std::int64_t p = 0; p < block.pixels; p += kLanes) {
+      const std::int64_t channels = std::min(kPieceChannels, block.channels - c);
+      const std::int64_t pixels = std::min(kLanes, block.pixels - p);
+      const T* input = from + c * block.channel_stride + p * block.pixel_stride;
+      for (std::int64_t i = 0; i < channels; ++i)
+        moves.widen(input + i * block.channel_stride, block.pixel_stride, planes + i * kLanes,
+                    pixels);
+      moves.turn(planes, kLanes, kPieceChannels, kLanes, turned, kPieceChannels);
+      split_rows<Side::input, float, kPieces>(
+          turned, kPieceChannels, channels, pixels,
+          {rows.to + p * rows.step + c / kPieceChannels * kPieces * kTileBytes, rows.step, 0});
+    }
+}
+
+template <typename T, int kPieces>
+void copy(const void* from, const BytePixels& block, const PixelRows& rows) {
+  const auto* input = static_cast<const T*>(from);
+  if (block.channel_stride == 1)
+    return split_rows<Side::input, T, kPieces>(input, block.pixel_stride, block.channels,
+                                               block.pixels, rows);
+  split_turned<T, kPieces>(input, sizeof(T) == 2 ? DType::f16 : DType::f32, block, rows);
+}
+
+template <int kPieces>
+void split_tile(const float* from, std::int64_t step, void* to) {
+  alignas(kTileBytes) float pieces[kTileRows][kMostPieces][kLanes];
+  split_rows<Side::weights, float, kPieces>(
+      from, step, kPieceChannels, kTileRows,
+      {reinterpret_cast<std::byte*>(pieces), sizeof pieces[0], 0});
+  const Moves moves = moves_for(DType::f32, Isa::avx512);
+  for (int piece = 0; piece < kPieces; ++piece)
+    moves.turn(pieces[0][piece], kMostPieces * kLanes, kTileRows, kLanes,
+               static_cast<float*>(to) + piece * kTileRows * kLanes, kLanes);
+}
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__)
+PixelCopy split_copy_for(Product product) {
+  return product == Product::f16 ? copy<F16, 2> : copy<float, 3>;
+}
+
+void split_weights(Product product, const float* from, std::int64_t step, void* to) {
+  product == Product::f16 ? split_tile<2>(from, step, to) : split_tile<3>(from, step, to);
+}
+#else
+PixelCopy split_copy_for(Product) { fail(Status::NotImplemented, "AMX needs an x86 processor"); }
+void split_weights(Product, const float*, std::int64_t, void*) {
+  fail(Status::NotImplemented, "AMX needs an x86 processor");
+}
+#endif
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/matrix/suitability.hpp"
+
+#include "base/integer.hpp"
+#include "kernels/cpu/matrix/plan.hpp"
+#include "kernels/cpu/staged_axis.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// In cycles of one core of the sapphire line: between two products of tiles, on average; of a
+// direct kernel's multiply-add; and to split a value of the input or finish one of the output,
+// where channels are contiguous and where they are turned.
+constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
+constexpr double kMoved = 0.35, kTurned = 0.7;
+
+std::int64_t reads_of(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t depth = kTileBytes / traits_of(product).element;
+  const bool joins = joining_saves(shape, product);
+  const std::int64_t taps = joins ? shape.taps() / conv.filter[2] : shape.taps();
+  return taps * ceil_div(conv.group_inputs * (joins ? conv.filter[2] : 1), depth);
+}
+
+/// Of one image and group: rows run on through what lies between them.
+std::int64_t tiles_of(const ConvGeometry& conv) {
+  const View& output = conv.output;
+  const std::int64_t between = (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
+  const std::int64_t width = output.len[4] + between;
+  return output.len[2] * ceil_div((output.len[3] - 1) * width + output.len[4], kTileRows);
+}
+
+}  // namespace
+
+double matrix_speedup(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const auto real = [](std::int64_t count) { return static_cast<double>(count); };
+  const std::int64_t pixels = conv.output.len[2] * conv.output.len[3] * conv.output.len[4];
+  const std::int64_t outputs = conv.group_outputs;
+  const double direct =
+      real(pixels) * real(outputs * conv.group_inputs * shape.taps()) * kMultiplyAdd;
+  const double products = real(tiles_of(conv)) * real(ceil_div(outputs, kTileLanes)) *
+                          real(reads_of(shape, product)) *
+                          real(std::ssize(traits_of(product).pairs)) * kTileProduct;
+  const auto moved = [](const View& view) { return view.stride[1] == 1 ? kMoved : kTurned; };
+  const double moves = real(pixels * outputs) * moved(conv.output) +
+                       real(pixels * staged_step(conv, 1) * staged_step(conv, 2)) *
+                           real(conv.group_inputs) * moved(conv.input);
+  return direct / (products + moves);
+}
+
+}  // namespace fuseplan::cpu
