@@ -119,13 +119,10 @@ template <Side kSide, typename T, int kPieces>
 FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t channels,
                                 std::int64_t pixels, const PixelRows& rows) {
   const __m512i odd = odd_words();
-  std::byte* line = rows.to;
-  for (std::int64_t c = 0; c < channels; c += kPieceChannels, line += kPieces * kTileBytes) {
-    const std::uint32_t mask = first_bits(channels - c);
-    const T* input = from + c;
-    std::byte* to = line;
-    for (std::int64_t p = 0; p < pixels; ++p, input += step, to += rows.step)
-      store_split<kSide, kPieces>(load(input, mask), odd, to);
+  for (std::int64_t p = 0; p < pixels; ++p, from += step) {
+    std::byte* to = rows.to + p * rows.step;
+    for (std::int64_t c = 0; c < channels; c += kPieceChannels, to += kPieces * kTileBytes)
+      store_split<kSide, kPieces>(load(from + c, first_bits(channels - c)), odd, to);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "base/parallel.hpp"
 #include "kernels/cpu/emit/strip_finisher.hpp"
 
 namespace fuseplan::cpu {
@@ -150,11 +151,7 @@ class MatrixTileCode {
 
   template <typename F>
   void sum_steps(int steps, const F& before_product) {
-    for (int step = 0; step < steps; ++step) {
-      sum_step(step, before_product);
-      for (int i = 0; i < spec_.next_lines; ++i)
-        code_.prefetcht1(ptr[kNext + (step * spec_.next_lines + i) * kTileBytes]);
-    }
+    for (int step = 0; step < steps; ++step) sum_step(step, before_product);
     code_.add(kSteps, 8 * steps);
     code_.add(kWeights, steps * step_bytes());
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
@@ -175,8 +172,11 @@ class MatrixTileCode {
     code_.mov(kInput[0], ptr[kSteps + 8 * step]);
     code_.add(kInput[0], kBase);
     if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
+    const std::span<const PiecePair> pairs = traits_of(spec_.product).pairs;
+    const int products = static_cast<int>(pairs.size()) * spec_.tiles * spec_.vectors;
+    int product = 0;
     PiecePair loaded{-1, -1};
-    for (const PiecePair& pair : traits_of(spec_.product).pairs) {
+    for (const PiecePair& pair : pairs) {
       const bool is_first = loaded.input < 0;
       for (int t = 0; t < spec_.tiles; ++t) {
         if (pair.input != loaded.input) load_input(t, pair.input);
@@ -185,10 +185,18 @@ class MatrixTileCode {
             load_weights(step, v, pair.weights);
           if (is_first) before_product(t, v);
           multiply(sums(t, v), input_tile(t), weights(v));
+          fetch(step, split(spec_.next_lines, products, product++));
         }
       }
       loaded = pair;
     }
+  }
+
+  // A few after each product: many at once would keep loads of tiles waiting.
+  void fetch(int step, const Range& lines) {
+    for (long i = lines.first; i < lines.last; ++i)
+      code_.prefetcht1(
+          ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
   }
 
   /// Whether each vector of a step's weights has a tile of its own.
