@@ -15,10 +15,12 @@ struct MatrixConfig {
   bool joined = false;     ///< taps along the width are copied next to one another
   bool by_row = false;     ///< tiles start where output rows do; otherwise they run on
   bool wide = false;       ///< kernels of 1 tile of pixels x 4 of channels; otherwise of 2 x 2
+  /// Tiles of sums are of channels x pixels, as planes of NCHW lie; otherwise of pixels x channels.
+  bool by_plane = false;
   bool operator==(const MatrixConfig&) const = default;
 };
 
-/// "block=784,staged=1,joined=0,by_row=0,wide=0"
+/// "block=784,staged=1,joined=0,by_row=0,wide=0,by_plane=0"
 std::string to_text(const MatrixConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<MatrixConfig> parse_matrix_config(std::string_view text);

@@ -40,11 +40,12 @@ class Walk {
         conv_(plan_.shape.conv),
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.config.staged) stager_.emplace(plan_, scratch_);
-    if (!plan_.in_strips)
+    if (!plan_.in_strips && !plan_.config.by_plane)
       chain_.expect_pixels(plan_.grid.rows(), plan_.grid.lanes(), Isa::avx512, scratch_);
     // Turning reads whole squares.
-    sums_ = scratch_.take_array<float>(
-        static_cast<std::size_t>((plan_.grid.rows() + kTileRows) * plan_.grid.lanes()));
+    sums_ = scratch_.take_array<float>(static_cast<std::size_t>(
+        plan_.config.by_plane ? plan_.grid.lanes() * plan_.sums_bytes() / kLaneBytes
+                              : (plan_.grid.rows() + kTileRows) * plan_.grid.lanes()));
     call_.sums = sums_;
     call_.chain = &chain_.call();
     weight_bytes_ = plan_.grid.channels * plan_.vector_bytes();
@@ -77,6 +78,7 @@ class Walk {
     call_.weights = weights_ + channel_tile * weight_bytes_;
     next_ = weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
+    if (plan_.config.by_plane) return run_planes(channel_tile);
     const std::int64_t strips = channels_ == plan_.grid.lanes() ? whole_strips_ : 0;
     for (std::int64_t i = 0; i < strips; ++i) run_strip(i, channel_tile);
     const std::int64_t most = plan_.grid.pixels;
@@ -119,6 +121,41 @@ class Walk {
       count = 1;
     }
     for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
+  }
+
+  /// Sums of many pixels wait together, so that planes are written in long rows.
+  void run_planes(std::int64_t channel_tile) {
+    const std::int64_t most = plan_.strip_positions / kTileRows;
+    for (std::int64_t first = 0; first < tiles_; first += most) {
+      const std::int64_t last = std::min(tiles_, first + most);
+      for (std::int64_t i = first; i < last; i += plan_.grid.pixels) {
+        const auto count = static_cast<int>(std::min<std::int64_t>(plan_.grid.pixels, last - i));
+        call_.input = input_ + i * kTileRows * plan_.pixel_bytes;
+        call_.second = kTileRows * plan_.pixel_bytes;
+        call_.next = next_ + i / plan_.grid.pixels * plan_.fetched_bytes;
+        call_.sums = sums_ + (i - first) * kTileRows;
+        launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
+      }
+      finish_planes(first * kTileRows, last * kTileRows);
+    }
+  }
+
+  /// Positions [begin, end) of the window, whose sums lie side by side.
+  void finish_planes(std::int64_t begin, std::int64_t end) {
+    const std::int64_t pixels = (window_.rows - 1) * plan_.pitch + window_.columns;
+    end = std::min(end, pixels);
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t row = plan_.runs_on ? 0 : at / plan_.pitch,
+                         column = at - row * plan_.pitch;
+      const std::int64_t row_end = plan_.runs_on ? end : row * plan_.pitch + window_.columns;
+      const std::int64_t count = std::min(end, row_end) - at;
+      if (count > 0) {
+        chain_.at(
+            {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+        chain_.finish_rows(sums_ + at - begin, plan_.sums_bytes() / kLaneBytes, channels_, count);
+      }
+      at = plan_.runs_on ? end : (row + 1) * plan_.pitch;
+    }
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.

@@ -38,16 +38,26 @@ struct TapBlock {
 template <typename Element>
 class Plain {
  public:
-  explicit Plain(const MatrixPlan& plan) : lanes_(plan.depth / kLane) {}
+  explicit Plain(const MatrixPlan& plan)
+      : lanes_(plan.depth / kLane), by_plane_(plan.config.by_plane) {}
 
   void operator()(const TapBlock<Element>& block, std::byte* to) const {
     auto* lane = reinterpret_cast<Element*>(to);
+    if (by_plane_) return pack_rows(block, lane);
     for (std::int64_t i = 0; i < lanes_; ++i, lane += kLane * kTileLanes)
       pack_lane(block, i * kLane, lane);
   }
 
  private:
   static constexpr std::int64_t kLane = 4 / sizeof(Element);
+
+  void pack_rows(const TapBlock<Element>& block, Element* to) const {
+    const std::int64_t depth = lanes_ * kLane;
+    std::fill_n(to, depth * kTileLanes, Element{0});
+    for (std::int64_t k = 0; k < block.outputs; ++k)
+      for (std::int64_t i = 0; i < block.count; ++i)
+        to[k * depth + i] = block.tap[k * block.output_step + block.channels[i]];
+  }
 
   void pack_lane(const TapBlock<Element>& block, std::int64_t channel, Element* to) const {
     const std::int64_t count = std::clamp<std::int64_t>(block.count - channel, 0, kLane);
@@ -61,6 +71,7 @@ class Plain {
   }
 
   std::int64_t lanes_;
+  bool by_plane_;
 };
 
 /// Weights that tiles hold in pieces.
@@ -68,7 +79,9 @@ template <typename Element>
 class Split {
  public:
   explicit Split(const MatrixPlan& plan)
-      : product_(plan.product), widen_(moves_for(traits_of(product_).weights, Isa::avx512).widen) {}
+      : product_(plan.product),
+        by_plane_(plan.config.by_plane),
+        widen_(moves_for(traits_of(product_).weights, Isa::avx512).widen) {}
 
   void operator()(const TapBlock<Element>& block, std::byte* to) const {
     const bool together =
@@ -77,17 +90,18 @@ class Split {
     const Element* first = block.tap + (block.count > 0 ? block.channels[0] : 0);
     if constexpr (std::is_same_v<Element, float>)
       if (together && block.outputs == kTileLanes)
-        return split_weights(product_, first, block.output_step, to);
+        return split_weights(product_, first, block.output_step, by_plane_, to);
     float values[kTileLanes][kPieceChannels] = {};
     for (std::int64_t k = 0; k < block.outputs; ++k, first += block.output_step)
       for (std::int64_t i = 0; i < (together ? 1 : block.count); ++i)
         widen_(first + (block.channels[i] - block.channels[0]), 1, values[k] + i,
                together ? kPieceChannels : 1);
-    split_weights(product_, values[0], kPieceChannels, to);
+    split_weights(product_, values[0], kPieceChannels, by_plane_, to);
   }
 
  private:
   Product product_;
+  bool by_plane_;
   void (*widen_)(const void*, std::int64_t, float*, std::int64_t);
 };
 
@@ -171,7 +185,8 @@ void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
-  return fmt::format("matrix:{}x{}:steps{}x{}x{}:joined{}:groups{}", plan.grid.channels, kTileLanes,
+  return fmt::format("matrix{}:{}x{}:steps{}x{}x{}:joined{}:groups{}",
+                     plan.config.by_plane ? "_planes" : "", plan.grid.channels, kTileLanes,
                      plan.steps, plan.depth, traits_of(plan.product).pieces,
                      plan.config.joined ? plan.joined_rows : 0, plan.shape.conv.groups);
 }

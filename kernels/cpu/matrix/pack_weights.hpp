@@ -9,9 +9,10 @@
 namespace fuseplan::cpu {
 
 /// Packed weights, read strictly linearly by the tile kernels:
-///   [group][tile of channels][step][tap][vector of channels]{[lane of the step][output channel]}
-/// where a lane is 4 bytes of neighbouring input channels. Zeros stand behind the last input and
-/// output channel.
+///   [group][tile of channels][step][tap][vector of channels][piece]{[lane of the step][output
+///   channel]}
+/// where a lane is 4 bytes of neighbouring input channels; by plane {[output channel][lane]}. Zeros
+/// stand behind the last input and output channel.
 std::size_t packed_matrix_weights_size(const MatrixPlan& plan);
 void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
                          const Parallel& parallel);

@@ -2,6 +2,7 @@
 #include "kernels/cpu/matrix/pieces.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/status.hpp"
 #include "kernels/cpu/intrinsics.hpp"
@@ -96,6 +97,11 @@ FUSEPLAN_AVX512 inline void store_split(const Pair& value, __m512i odd, std::byt
                                                   _mm512_castps_si512(high.piece[i])));
 }
 
+template <Side kSide>
+FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<1>& to) {
+  to.piece[0] = value;
+}
+
 inline std::uint32_t first_bits(std::int64_t count) {
   return count >= kPieceChannels ? ~0u : count <= 0 ? 0 : (1u << count) - 1;
 }
@@ -156,15 +162,59 @@ void copy(const void* from, const BytePixels& block, const PixelRows& rows) {
 }
 
 template <int kPieces>
-void split_tile(const float* from, std::int64_t step, void* to) {
+FUSEPLAN_AVX512 void join_lanes(const float* even, const float* odd, std::int64_t pixels,
+                                std::byte* to, std::int64_t piece_bytes) {
+  constexpr __mmask32 kOddWords = 0xaaaaaaaa;
+  for (std::int64_t p = 0; p < pixels; p += kLanes) {
+    const auto mask = static_cast<__mmask16>(first_bits(pixels - p));
+    Pieces<kPieces> low, high;
+    split_vector<Side::input>(_mm512_maskz_loadu_ps(mask, even + p), low);
+    split_vector<Side::input>(_mm512_maskz_loadu_ps(mask, odd + p), high);
+    for (int i = 0; i < kPieces; ++i) {
+      const __m512i lanes = _mm512_mask_blend_epi16(
+          kOddWords, _mm512_srli_epi32(_mm512_castps_si512(low.piece[i]), 16),
+          _mm512_castps_si512(high.piece[i]));
+      _mm512_mask_storeu_epi32(to + i * piece_bytes + p * kLaneBytes, mask, lanes);
+    }
+  }
+}
+
+template <DType kType, int kPieces>
+void copy_lanes(const ChannelPair& from, std::byte* to, std::int64_t piece_bytes) {
+  constexpr std::int64_t kSome = 256;
+  static constexpr float kNone[kSome] = {};
+  const std::int64_t element = static_cast<std::int64_t>(size_of(kType));
+  const auto widen = moves_for(kType, Isa::avx512).widen;
+  alignas(kTileBytes) float rows[2][kSome];
+  for (std::int64_t p = 0; p < from.pixels; p += kSome) {
+    const std::int64_t pixels = std::min(kSome, from.pixels - p);
+    const auto read = [&](const void* channel, float* row) -> const float* {
+      if (channel == nullptr) return kNone;
+      const void* pixel = static_cast<const std::byte*>(channel) + p * from.stride * element;
+      if (kType == DType::f32 && from.stride == 1) return static_cast<const float*>(pixel);
+      widen(pixel, from.stride, row, pixels);
+      return row;
+    };
+    join_lanes<kPieces>(read(from.even, rows[0]), read(from.odd, rows[1]), pixels,
+                        to + p * kLaneBytes, piece_bytes);
+  }
+}
+
+template <int kPieces>
+void split_tile(const float* from, std::int64_t step, bool by_plane, void* to) {
   alignas(kTileBytes) float pieces[kTileRows][kMostPieces][kLanes];
   split_rows<Side::weights, float, kPieces>(
       from, step, kPieceChannels, kTileRows,
       {reinterpret_cast<std::byte*>(pieces), sizeof pieces[0], 0});
   const Moves moves = moves_for(DType::f32, Isa::avx512);
-  for (int piece = 0; piece < kPieces; ++piece)
-    moves.turn(pieces[0][piece], kMostPieces * kLanes, kTileRows, kLanes,
-               static_cast<float*>(to) + piece * kTileRows * kLanes, kLanes);
+  auto* tile = static_cast<float*>(to);
+  for (int piece = 0; piece < kPieces; ++piece, tile += kTileRows * kLanes)
+    if (by_plane) {
+      for (int row = 0; row < kTileRows; ++row)
+        std::memcpy(tile + row * kLanes, pieces[row][piece], sizeof pieces[row][piece]);
+    } else {
+      moves.turn(pieces[0][piece], kMostPieces * kLanes, kTileRows, kLanes, tile, kLanes);
+    }
 }
 #endif
 
@@ -175,12 +225,18 @@ PixelCopy split_copy_for(Product product) {
   return product == Product::f16 ? copy<F16, 2> : copy<float, 3>;
 }
 
-void split_weights(Product product, const float* from, std::int64_t step, void* to) {
-  product == Product::f16 ? split_tile<2>(from, step, to) : split_tile<3>(from, step, to);
+LaneCopy lane_copy_for(Product product) {
+  if (product == Product::bf16) return copy_lanes<DType::bf16, 1>;
+  return product == Product::f16 ? copy_lanes<DType::f16, 2> : copy_lanes<DType::f32, 3>;
+}
+
+void split_weights(Product product, const float* from, std::int64_t step, bool by_plane, void* to) {
+  (product == Product::f16 ? split_tile<2> : split_tile<3>)(from, step, by_plane, to);
 }
 #else
 PixelCopy split_copy_for(Product) { fail(Status::NotImplemented, "AMX needs an x86 processor"); }
-void split_weights(Product, const float*, std::int64_t, void*) {
+LaneCopy lane_copy_for(Product) { fail(Status::NotImplemented, "AMX needs an x86 processor"); }
+void split_weights(Product, const float*, std::int64_t, bool, void*) {
   fail(Status::NotImplemented, "AMX needs an x86 processor");
 }
 #endif

@@ -20,8 +20,19 @@ constexpr std::int64_t kMostPieces = 3;
 /// Writes [32 channels][piece] where a copy writes 32 channels. Needs AVX-512.
 PixelCopy split_copy_for(Product product);
 
+/// Two channels' pixels, `stride` elements apart.
+struct ChannelPair {
+  const void *even, *odd;  ///< there may be no odd one
+  std::int64_t stride, pixels;
+};
+/// Writes [piece][pixel][2 channels], `piece_bytes` from one piece to the next, zeros for a channel
+/// that does not exist. Needs AVX-512.
+using LaneCopy = void (*)(const ChannelPair& from, std::byte* to, std::int64_t piece_bytes);
+LaneCopy lane_copy_for(Product product);
+
 /// Splits 16 x 32 values, [output channel][input channel] with `step` values between the former,
-/// to one tile of weights per piece, [pair of input channels][output channel][2]. Needs AVX-512.
-void split_weights(Product product, const float* from, std::int64_t step, void* to);
+/// to one tile of weights per piece, [output channel][input channel] or [pair of input
+/// channels][output channel][2]. Needs AVX-512.
+void split_weights(Product product, const float* from, std::int64_t step, bool by_plane, void* to);
 
 }  // namespace fuseplan::cpu

@@ -64,21 +64,45 @@ void cut_blocks(MatrixPlan& plan) {
       plan.config.staged ? std::clamp<std::int64_t>(block / width, 1, output.len[3]) : 1;
 }
 
-void stage_window(MatrixPlan& plan) {
-  const ConvGeometry& conv = plan.shape.conv;
+// Rows of a tile that lie whole multiples of that apart compete for the sets of the first-level
+// cache.
+constexpr std::int64_t kConflict = 256;
+
+void lay_out_pixels(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   plan.piece_bytes = staged_piece_bytes(plan);
   plan.step_bytes = traits_of(plan.product).pieces * plan.piece_bytes;
   stage.column_bytes = plan.steps * plan.step_bytes;
-  // Pixels whole multiples of that apart compete for the sets of the first-level cache.
-  constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
-  stage.rows = phase_length(conv, 1, plan.block_rows);
-  stage.columns = phase_length(conv, 2, plan.block_columns);
   stage.row_bytes = stage.columns * stage.column_bytes;
   stage.phase_bytes = stage.rows * stage.row_bytes;
+  plan.tile_row_bytes = stage.column_bytes;
+}
+
+void lay_out_planes(MatrixPlan& plan) {
+  MatrixStage& stage = plan.stage;
+  stage.column_bytes = kLaneBytes;
+  stage.row_bytes = stage.columns * stage.column_bytes;
+  stage.lane_bytes = round_up(stage.rows * stage.row_bytes, kTileBytes);
+  if (stage.lane_bytes % (2 * kTileBytes) == 0) stage.lane_bytes += kTileBytes;
+  plan.piece_bytes = kTileRows * stage.lane_bytes;
+  plan.step_bytes = traits_of(plan.product).pieces * plan.piece_bytes;
+  stage.phase_bytes = plan.steps * plan.step_bytes;
+  plan.tile_row_bytes = stage.lane_bytes;
+  constexpr std::int64_t kMostPositions = 256;
+  plan.strip_positions = std::min(
+      kMostPositions,
+      round_up((plan.block_rows - 1) * stage.columns + plan.block_columns, plan.grid.rows()));
+}
+
+void stage_window(MatrixPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  MatrixStage& stage = plan.stage;
+  stage.rows = phase_length(conv, 1, plan.block_rows);
+  stage.columns = phase_length(conv, 2, plan.block_columns);
+  plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
-  // The last tiles read rows that nobody wants.
+  // The last tiles read what nobody wants.
   stage.bytes =
       conv.filter[0] * stage.plane_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
@@ -99,6 +123,7 @@ void stage_window(MatrixPlan& plan) {
 void read_in_place(MatrixPlan& plan) {
   plan.step_bytes = plan.depth * plan.element();
   plan.pixel_bytes = plan.shape.conv.input.stride[4] * plan.element();
+  plan.tile_row_bytes = plan.pixel_bytes;
   plan.pitch = plan.block_columns;
   for (std::int64_t step = 0; step < plan.steps; ++step)
     plan.reads.push_back(step * plan.step_bytes);
@@ -154,7 +179,8 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .grid = grid,
                       .depth_bytes = depth * element(),
                       .steps = static_cast<std::int64_t>(reads.size()),
-                      .pixel_bytes = pixel_bytes,
+                      .by_plane = config.by_plane,
+                      .row_bytes = tile_row_bytes,
                       .piece_bytes = piece_bytes,
                       .far = far,
                       .next_lines = next_lines};
@@ -163,6 +189,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
     for (int tiles = 1; tiles <= grid.pixels; ++tiles) {
       spec.tiles = tiles;
       spec.vectors = vectors;
+      spec.sums_bytes = config.by_plane ? sums_bytes() : vectors * kTileBytes;
       list.push_back(spec);
     }
   const auto full = static_cast<std::size_t>(grid.pixels);
@@ -233,6 +260,12 @@ bool reads_in_place(const DirectShape& shape, Product product) {
   return conv.output.len[4] >= kTileRows;
 }
 
+bool lies_by_plane(const DirectShape& shape, Product product) {
+  const View& input = shape.conv.input;
+  return traits_of(product).element == 2 && contiguous_along(input, 4) &&
+         shape.tensors().lane_axis == 4;
+}
+
 bool joining_saves(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (conv.filter[2] == 1 || conv.dilation[2] != 1) return false;
@@ -251,7 +284,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   if (config.joined) join_taps(plan);
   plan.steps = steps_of(plan.shape.conv.group_inputs, product);
   plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
-  if (traits_of(product).is_split() || (config.staged && plan.steps > 1))
+  if (traits_of(product).is_split() || config.by_plane || (config.staged && plan.steps > 1))
     plan.depth = static_cast<int>(most_channels(product));
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
   plan.tiles_of_channels = ceil_div(vectors, plan.grid.channels);
@@ -259,7 +292,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish = finish_spec(plan.shape.tensors(), chain);
   plan.finish.integers = traits_of(product).sums == DType::i32;
   plan.finish.bf16 = product == Product::bf16;
-  plan.in_strips = strip_finisher_takes(plan.finish);
+  plan.in_strips = !config.by_plane && strip_finisher_takes(plan.finish);
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
   plan.runs_on = runs_on(plan);

@@ -13,11 +13,13 @@
 namespace fuseplan::cpu {
 
 /// How a window's input lies in scratch: [plane tap][row phase][column
-/// phase][row][column][channel]. Entries that a stride of s takes in s turns are s phases, each
+/// phase][row][column][channel], or, by plane, [plane tap][row phase][column phase][lane of
+/// channels][row][column]. Entries that a stride of s takes in s turns are s phases, each
 /// contiguous, so that neighbouring outputs always read neighbours. Lengths of phases in rows and
 /// columns, steps in bytes.
 struct MatrixStage {
   std::int64_t rows = 0, columns = 0;
+  std::int64_t lane_bytes = 0;  ///< by plane
   std::int64_t column_bytes = 0, row_bytes = 0, phase_bytes = 0, plane_bytes = 0;
   std::int64_t bytes = 0;
   std::int64_t phase(const ConvGeometry& conv, std::int64_t row, std::int64_t column) const;
@@ -52,6 +54,8 @@ struct MatrixPlan {
   std::int64_t step_bytes = 0, piece_bytes = 0;  ///< from one step's input, and piece, to the next
   MatrixStage stage;
   std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
+  std::int64_t tile_row_bytes = 0;     ///< from one row of an input tile to the next
+  std::int64_t strip_positions = 0;    ///< by plane: whose sums are finished together
   std::vector<std::int64_t> reads;     ///< bytes from a pixel to what each step of each tap reads
   std::int64_t tiles_of_channels = 0;  ///< the grid's vectors, fewer in the last
   int tail_vectors = 0;
@@ -91,6 +95,8 @@ struct MatrixPlan {
   std::int64_t window_calls() const {
     return ceil_div(tiles(block_rows, block_columns), grid.pixels);
   }
+  /// By plane, from one channel's sums to the next.
+  std::int64_t sums_bytes() const { return strip_positions * kLaneBytes + kTileBytes; }
   /// Tiles of a window of so many rows and columns.
   std::int64_t tiles(std::int64_t rows, std::int64_t columns) const;
   /// The window's first column says how far a tile may reach back.
@@ -100,6 +106,8 @@ struct MatrixPlan {
 
 /// Whether tiles can read the input where it lies.
 bool reads_in_place(const DirectShape& shape, Product product);
+/// Whether sums can be of channels x pixels: those of real numbers whose rows are contiguous.
+bool lies_by_plane(const DirectShape& shape, Product product);
 /// Whether copying the taps along the width next to one another saves products.
 bool joining_saves(const DirectShape& shape, Product product);
 

@@ -64,12 +64,25 @@ class MatrixRecipe final : public Recipe {
     RowsSpec spec =
         rows_spec(plan_.shape.tensors(), chain_, Isa::avx512, traits_of(plan_.product).sums);
     spec.bf16 = plan_.finish.bf16;
+    spec.streaming = plan_.finish.streaming;
     return spec;
   }
 
   MatrixPlan plan_;
   SplitChain chain_;
 };
+
+/// Pixels of sums by plane that are stored together, at least.
+constexpr std::int64_t kLongRow = 16;
+
+/// The output as runs of pixels.
+View planes_of(const MatrixPlan& plan) {
+  View output = plan.shape.conv.output;
+  if (!plan.runs_on) return output;
+  output.len[4] *= output.len[3];
+  output.len[3] = 1;
+  return output;
+}
 
 }  // namespace
 
@@ -98,6 +111,9 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
   const Product product = product_of(shape);
   require(config.staged || reads_in_place(shape, product), Status::BadParm,
           "this input cannot be read where it lies");
+  require(!config.by_plane || (config.staged && !config.joined && !config.by_row && !config.wide &&
+                               lies_by_plane(shape, product)),
+          Status::BadParm, "tiles of this convolution are of pixels x channels");
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
   const MatrixPlan plan = matrix_plan(shape, chain, product, config);
@@ -106,6 +122,13 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
     made.finish.streaming = streaming;
     return std::make_shared<MatrixRecipe>(std::move(made), chain);
   };
+  if (config.by_plane) {
+    const ChainTensors tensors = shape.tensors();
+    const View planes = planes_of(plan);
+    return with_streaming(
+        {planes, tensors.dtype, tensors.elements, tensors.lane_axis, tensors.row_axis}, chain,
+        kLongRow, make);
+  }
   // Neighbouring vectors are stored together; every group begins with one.
   const std::int64_t lanes = std::gcd(shape.conv.group_outputs, std::int64_t{plan.grid.lanes()});
   return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);

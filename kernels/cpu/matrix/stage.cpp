@@ -35,6 +35,7 @@ MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
       copy_(tile_copy_for(plan.product)),
       gather_(pixel_copy_for(plan.source_element())),
       stage_(scratch.take_array<std::byte>(static_cast<std::size_t>(plan.stage.bytes))) {
+  if (plan.config.by_plane) lanes_ = lane_copy_for(plan.product);
   if (plan.config.joined)
     row_ = scratch.take_array<std::byte>(static_cast<std::size_t>(joined_row_bytes(plan)));
 }
@@ -47,6 +48,13 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
                           plan_.source_element();
   const std::int64_t row_phases = staged_step(conv, 1);
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  if (plan_.config.by_plane && rows_touch(window)) {
+    const std::int64_t pixels = window.rows * window.columns;
+    copy_lanes(image + (window.plane * stride[2] + window.row * stride[3]) * plan_.source_element(),
+               {.end = pixels, .length = pixels}, stage_);
+    return stage_;
+  }
   for (std::int64_t d = 0; d < conv.filter[0]; ++d) {
     const std::int64_t plane =
         window.plane * conv.stride[0] - conv.pad_lo[0] + d * conv.dilation[0];
@@ -58,7 +66,9 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
       const std::byte* from =
           image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.source_element();
       const bool exists = has_plane && rows.begin <= h && h < rows.end;
-      if (plan_.config.joined) {
+      if (plan_.config.by_plane) {
+        copy_lanes(exists ? from : nullptr, columns, to);
+      } else if (plan_.config.joined) {
         join_row(exists ? from : nullptr, window, h, to);
       } else if (exists) {
         copy_row(from, window, to);
@@ -74,6 +84,49 @@ void MatrixStager::clear_row(std::byte* to) {
   const std::int64_t phases = staged_step(plan_.shape.conv, 2);
   for (std::int64_t phase = 0; phase < phases; ++phase)
     clear(to + phase * plan_.stage.phase_bytes, plan_.stage.row_bytes);
+}
+
+// A window of whole rows of the input, which follow one another there as they do here.
+bool MatrixStager::rows_touch(const MatrixWindow& window) const {
+  const ConvGeometry& conv = plan_.source;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 || conv.pad_lo[axis] != 0 ||
+        conv.input.len[axis + 2] != conv.output.len[axis + 2])
+      return false;
+  return window.columns == conv.input.len[4] && plan_.pitch == window.columns &&
+         (window.rows == 1 || conv.input.stride[3] == conv.input.len[4]);
+}
+
+void MatrixStager::copy_lanes(const std::byte* from, const StagedAxis& columns, std::byte* to) {
+  const ConvGeometry& conv = plan_.source;
+  const std::int64_t phases = staged_step(conv, 2);
+  const std::int64_t pair = 2 * conv.input.stride[1] * plan_.source_element();
+  for (std::int64_t phase = 0; phase < phases; ++phase, to += plan_.stage.phase_bytes) {
+    const StagedAxis part = phase_of(columns, phase, phases);
+    for (std::int64_t lane = 0; lane < plan_.steps * kTileRows; ++lane)
+      copy_lane(
+          from == nullptr ? nullptr : from + lane * pair, 2 * lane, part,
+          to + lane / kTileRows * plan_.step_bytes + lane % kTileRows * plan_.stage.lane_bytes);
+  }
+}
+
+void MatrixStager::copy_lane(const std::byte* from, std::int64_t channel, const StagedAxis& columns,
+                             std::byte* to) {
+  const ConvGeometry& conv = plan_.source;
+  const std::int64_t element = plan_.source_element(), channels = conv.group_inputs;
+  const bool exists = from != nullptr && channel < channels;
+  const std::int64_t begin = exists ? columns.begin : columns.length;
+  const std::int64_t end = exists ? columns.end : columns.length;
+  for (int piece = 0; piece < traits_of(plan_.product).pieces; ++piece) {
+    std::byte* row = to + piece * plan_.piece_bytes;
+    clear(row, begin * kLaneBytes);
+    clear(row + end * kLaneBytes, (columns.length - end) * kLaneBytes);
+  }
+  if (begin >= end) return;
+  const std::byte* even = from + columns.index(begin) * conv.input.stride[4] * element;
+  const std::byte* odd = channel + 1 < channels ? even + conv.input.stride[1] * element : nullptr;
+  lanes_({even, odd, columns.step * conv.input.stride[4], end - begin}, to + begin * kLaneBytes,
+         plan_.piece_bytes);
 }
 
 void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {

@@ -3,7 +3,9 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/matrix/moves.hpp"
+#include "kernels/cpu/matrix/pieces.hpp"
 #include "kernels/cpu/matrix/schedule.hpp"
+#include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
 
@@ -20,10 +22,16 @@ class MatrixStager {
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(std::byte* to);
+  /// Pairs of channels of a row of the window, or zeros.
+  void copy_lanes(const std::byte* from, const StagedAxis& columns, std::byte* to);
+  void copy_lane(const std::byte* from, std::int64_t channel, const StagedAxis& columns,
+                 std::byte* to);
+  bool rows_touch(const MatrixWindow& window) const;
 
   const MatrixPlan& plan_;
-  PixelCopy copy_;    ///< to what tiles read
-  PixelCopy gather_;  ///< of elements as they are in memory
+  PixelCopy copy_;            ///< to what tiles read
+  LaneCopy lanes_ = nullptr;  ///< the same, by plane
+  PixelCopy gather_;          ///< of elements as they are in memory
   std::byte* stage_;
   std::byte* row_ = nullptr;  ///< a row of input, before its taps are joined
 };

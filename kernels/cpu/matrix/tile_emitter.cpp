@@ -27,10 +27,11 @@ Xbyak::Tmm weights_tile(const TileGrid& grid, int vector) {
   return Xbyak::Tmm(first + vector % (kTiles - first));
 }
 
-/// Where a kernel keeps the sums of one tile, [pixel][channel].
+/// Where a kernel keeps the sums of one tile, [pixel][channel] or [channel][pixel].
 Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, int tile, int vector,
-                           int vectors) {
-  return code.ptr[sums + (tile * kTileRows * vectors + vector) * kTileBytes];
+                           const MatrixTileSpec& spec) {
+  const int row = spec.by_plane ? vector : tile, column = spec.by_plane ? tile : vector;
+  return code.ptr[sums + row * kTileRows * static_cast<int>(spec.sums_bytes) + column * kTileBytes];
 }
 
 class MatrixTileCode {
@@ -118,8 +119,8 @@ class MatrixTileCode {
       strip_->pointers.read(rcx);
     }
     code_.mov(kStored, field(offsetof(MatrixTileCall, sums)));
-    code_.mov(kPixelBytes, static_cast<std::uint64_t>(spec_.pixel_bytes));
-    code_.mov(kRowBytes.cvt32(), kTileBytes);
+    code_.mov(kInputRow, static_cast<std::uint64_t>(spec_.row_bytes));
+    code_.mov(kWeightsRow.cvt32(), kTileBytes);
   }
 
   Xbyak::Tmm sums(int tile, int vector) const { return sums_tile(spec_.grid, tile, vector); }
@@ -142,7 +143,7 @@ class MatrixTileCode {
 
   /// The first step, whose products wait for no store but that of their own tile.
   void store_and_sum() {
-    code_.mov(kStoredRow.cvt32(), spec_.vectors * kTileBytes);
+    set_stored_row();
     sum_steps(1, [&](int t, int v) {
       store(t, v);
       code_.tilezero(sums(t, v));
@@ -195,8 +196,7 @@ class MatrixTileCode {
   // A few after each product: many at once would keep loads of tiles waiting.
   void fetch(int step, const Range& lines) {
     for (long i = lines.first; i < lines.last; ++i)
-      code_.prefetcht1(
-          ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
+      code_.prefetcht1(ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
   }
 
   /// Whether each vector of a step's weights has a tile of its own.
@@ -204,14 +204,14 @@ class MatrixTileCode {
 
   void load_input(int tile, int piece) {
     load(input_tile(tile),
-         ptr[kInput[tile] + kPixelBytes + static_cast<int>(piece * spec_.piece_bytes)],
+         ptr[kInput[tile] + kInputRow + static_cast<int>(piece * spec_.piece_bytes)],
          spec_.far == Far::input);
   }
 
   void load_weights(int step, int vector, int piece) {
     const int pieces = traits_of(spec_.product).pieces;
     const int at = ((step * spec_.vectors + vector) * pieces + piece) * weight_bytes();
-    load(weights(vector), ptr[kWeights + kRowBytes + at], spec_.far == Far::weights);
+    load(weights(vector), ptr[kWeights + kWeightsRow + at], spec_.far == Far::weights);
   }
 
   void load(const Xbyak::Tmm& tile, const Xbyak::Address& from, bool is_far) {
@@ -219,6 +219,7 @@ class MatrixTileCode {
   }
 
   void multiply(const Xbyak::Tmm& sum, const Xbyak::Tmm& input, const Xbyak::Tmm& weights) {
+    if (spec_.by_plane) return code_.tdpbf16ps(sum, weights, input);
     switch (spec_.product) {
       case Product::bf16:
       case Product::f16:
@@ -231,17 +232,21 @@ class MatrixTileCode {
     }
   }
 
+  void set_stored_row() {
+    code_.mov(kStoredRow.cvt32(), static_cast<std::uint32_t>(spec_.sums_bytes));
+  }
+
   void store() {
-    code_.mov(kStoredRow.cvt32(), spec_.vectors * kTileBytes);
+    set_stored_row();
     each_sum([&](int t, int v) { store(t, v); });
   }
 
   void store(int tile, int vector) {
-    code_.tilestored(stored_sums(code_, kStored + kStoredRow, tile, vector, spec_.vectors),
+    code_.tilestored(stored_sums(code_, kStored + kStoredRow, tile, vector, spec_),
                      sums(tile, vector));
   }
 
-  static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kPixelBytes = r8, kRowBytes = r9,
+  static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kInputRow = r8, kWeightsRow = r9,
                                    kSecond = r10, kSteps = r11, kStored = rdi, kNext = r13,
                                    kStoredRow = rax;
   static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
@@ -273,10 +278,12 @@ std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const Finish
 
 std::vector<std::byte> emit_matrix_store(const TileGrid& grid) {
   VectorCode code(Isa::avx512);
-  code.mov(eax, grid.channels * kTileBytes);
+  MatrixTileSpec spec;
+  spec.sums_bytes = grid.channels * kTileBytes;
+  code.mov(eax, static_cast<std::uint32_t>(spec.sums_bytes));
   for (int t = 0; t < grid.pixels; ++t)
     for (int v = 0; v < grid.channels; ++v)
-      code.tilestored(stored_sums(code, rdi + rax, t, v, grid.channels), sums_tile(grid, t, v));
+      code.tilestored(stored_sums(code, rdi + rax, t, v, spec), sums_tile(grid, t, v));
   code.ret();
   return code.finish();
 }

@@ -46,6 +46,7 @@ constexpr const ProductTraits& traits_of(Product product) {
 constexpr int kTileRows = 16;   ///< pixels of a tile of input or sums
 constexpr int kTileLanes = 16;  ///< output channels of a tile of weights or sums
 constexpr int kTileBytes = 64;  ///< of a tile's row
+constexpr int kLaneBytes = 4;   ///< of a sum, or of the channels that one instruction adds up
 
 /// The most tiles that a plan's kernels sum at a time: four, as a square or in one row.
 struct TileGrid {
@@ -64,10 +65,14 @@ enum class Far : std::uint8_t { nothing, input, weights };
 struct MatrixTileSpec {
   Product product{};
   TileGrid grid;
-  int tiles = 0, vectors = 0;    ///< at most the grid's
-  int depth_bytes = 0;           ///< of a row of an input tile: channels of a step
-  std::int64_t steps = 0;        ///< products that are summed: taps, in steps of channels
-  std::int64_t pixel_bytes = 0;  ///< from one row of an input tile to the next
+  int tiles = 0, vectors = 0;  ///< at most the grid's
+  int depth_bytes = 0;         ///< of a row of an input tile: channels of a step
+  std::int64_t steps = 0;      ///< products that are summed: taps, in steps of channels
+  /// Sums are [channel][pixel], and rows of an input tile are lanes; otherwise [pixel][channel],
+  /// and they are pixels.
+  bool by_plane = false;
+  std::int64_t row_bytes = 0;    ///< from one row of an input tile to the next
+  std::int64_t sums_bytes = 0;   ///< from one row of stored sums to the next
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
   int next_lines = 0;     ///< cache lines of the next weights that a step fetches
@@ -76,7 +81,7 @@ struct MatrixTileSpec {
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
-/// What a tile kernel, `void(const MatrixTileCall*)`, reads. Sums go to [pixel][channel].
+/// What a tile kernel, `void(const MatrixTileCall*)`, reads.
 struct MatrixTileCall {
   const void* input = nullptr;          ///< first pixel of the first tile, first channel
   std::int64_t second = 0;              ///< bytes from the first tile's input to the second's

@@ -76,7 +76,9 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
   };
   const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
+  const bool by_plane = !joined && lies_by_plane(shape, product);
   const auto add_all = [&](std::int64_t block, bool wide) {
+    if (by_plane) add({.block = block, .staged = true, .by_plane = true});
     if (in_place) add({.block = block, .wide = wide});
     add({.block = block, .staged = true, .joined = joined, .wide = wide});
     add({.block = block, .staged = true, .joined = joined, .by_row = true, .wide = wide});
