@@ -33,7 +33,8 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
   const View& output = shape.conv.output;
   const std::int64_t pixel = output.len[1] * static_cast<std::int64_t>(size_of(shape.output));
   const bool is_far = output.len[0] * output.pixels() * pixel > kFarBytes;
-  return is_far ? std::max(kFewest, kFewPages / pixel) : output.pixels();
+  const bool by_pixel = shape.tensors().lane_axis == 1;
+  return is_far && by_pixel ? std::max(kFewest, kFewPages / pixel) : output.pixels();
 }
 
 /// Where weights stay near, small windows let their input and output stay nearer.
@@ -68,6 +69,14 @@ bool prefers_wide(const DirectShape& shape, Product product) {
   return sum <= kShortBytes || (sum <= kNearSumBytes && conv.output.len[1] >= kFarApart);
 }
 
+/// Tiles of neighbouring pixels cross lines where taps do, and planes of few pixels are short rows.
+bool prefers_planes(const DirectShape& shape) {
+  constexpr std::int64_t kFewestPixels = 196;
+  const ConvGeometry& conv = shape.conv;
+  return shape.taps() == 1 && conv.stride[1] == 1 && conv.stride[2] == 1 &&
+         conv.output.len[3] * conv.output.len[4] >= kFewestPixels;
+}
+
 }  // namespace
 
 std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
@@ -76,12 +85,14 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
   };
   const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
-  const bool by_plane = !joined && lies_by_plane(shape, product);
+  const bool planes = !joined && lies_by_plane(shape, product);
   const auto add_all = [&](std::int64_t block, bool wide) {
-    if (by_plane) add({.block = block, .staged = true, .by_plane = true});
+    const MatrixConfig by_plane{.block = block, .staged = true, .by_plane = true};
+    if (planes && prefers_planes(shape)) add(by_plane);
     if (in_place) add({.block = block, .wide = wide});
     add({.block = block, .staged = true, .joined = joined, .wide = wide});
     add({.block = block, .staged = true, .joined = joined, .by_row = true, .wide = wide});
+    if (planes) add(by_plane);
   };
   const bool wide = prefers_wide(shape, product);
   add_all(block_of(shape, product, wide), wide);
