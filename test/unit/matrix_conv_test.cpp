@@ -282,7 +282,7 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
 TEST(MatrixConfig, WideWhereItStoresWholeLines) {
   const auto is_wide = [](const char* text) {
     const Problem problem = parse_problem(text);
-    return matrix_configs(problem, optimize(lower(problem), {})).front().wide;
+    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kWideGrid;
   };
   EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:1x256x56x56:nhwc"));
   EXPECT_TRUE(is_wide("u8:1x512x7x7:nhwc;conv(i8:2048x512x1x1)->i8:1x2048x7x7:nhwc"));
@@ -300,7 +300,7 @@ TEST(MatrixConfig, WideBytesAreMadeOfLines) {
       parse_problem("u8:16x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:16x256x56x56:nhwc");
   const SplitChain chain = optimize(lower(problem), {});
   for (const bool wide : {false, true}) {
-    const cpu::MatrixConfig config{.block = 64, .wide = wide};
+    const cpu::MatrixConfig config{.block = 64, .grid = wide ? cpu::kWideGrid : cpu::kSquareGrid};
     const auto functions = matrix_recipe(problem, chain, config)->emit();
     EXPECT_EQ(functions.back().name.ends_with("_streaming"), wide);
   }
@@ -308,18 +308,18 @@ TEST(MatrixConfig, WideBytesAreMadeOfLines) {
 
 TEST(MatrixConfig, TextReadsBack) {
   const cpu::MatrixConfig config{.block = 784, .staged = true, .by_row = true};
-  const cpu::MatrixConfig wide{.block = 784, .wide = true};
+  const cpu::MatrixConfig wide{.block = 784, .grid = cpu::kWideGrid};
   EXPECT_EQ(cpu::parse_matrix_config(to_text(wide)), wide);
-  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1,wide=0,by_plane=0");
+  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0");
   EXPECT_EQ(cpu::parse_matrix_config(to_text(config)), config);
   for (const char* text :
        {"", "block=7", "block=7,staged=1,joined=0,by_row=1",
-        "block=0,staged=1,joined=0,by_row=1,wide=0,by_plane=0",
-        "block=7,staged=2,joined=0,by_row=1,wide=0",
-        "block=07,staged=1,joined=0,by_row=1,wide=0,by_plane=0",
-        "block=7,staged=1,joined=0,by_row=1,wide=0,by_plane=0 ",
-        "block=7,staged=1,joined=0,by_row=1,wide=2,by_plane=0",
-        "block=99999999999999999999,staged=1,joined=0,by_row=1,wide=0,by_plane=0"})
+        "block=0,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0",
+        "block=7,staged=2,joined=0,by_row=1,grid=2x2",
+        "block=07,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0",
+        "block=7,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0 ",
+        "block=7,staged=1,joined=0,by_row=1,grid=2x3,by_plane=0",
+        "block=99999999999999999999,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0"})
     EXPECT_EQ(cpu::parse_matrix_config(text), std::nullopt) << text;
 }
 
@@ -343,9 +343,9 @@ TEST(MatrixRefusal, OfConfigurationsThatDoNotFit) {
                          cpu::parse_matrix_config(config).value());
   };
   const char* const kSpatial = "bf16:1x64x9x9:nhwc;conv(bf16:8x64x3x3)";
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0,wide=0,by_plane=0"), Error);
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0,wide=0,by_plane=0"), Error);
-  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,wide=0,by_plane=0"));
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0,grid=2x2,by_plane=0"), Error);
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0,grid=2x2,by_plane=0"), Error);
+  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,grid=2x2,by_plane=0"));
 }
 
 }  // namespace

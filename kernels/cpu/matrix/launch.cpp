@@ -76,7 +76,9 @@ class Walk {
     channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
     call_.weights = weights_ + channel_tile * weight_bytes_;
-    next_ = weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
+    next_ = plan_.fetches_ahead > 0
+                ? weights_ + channel_tile * weight_bytes_ + plan_.fetches_ahead
+                : weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
     if (plan_.config.by_plane) return run_planes(channel_tile);
     const std::int64_t strips = channels_ == plan_.grid.lanes() ? whole_strips_ : 0;
@@ -114,13 +116,15 @@ class Walk {
     call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
     call_.next = next_ + first / plan_.grid.pixels * plan_.fetched_bytes;
     sum(count, channel_tile);
-    // One strip where the second tile continues the first.
-    if (count == 2 && tiles[0].count == kTileRows && tiles[1].skip == 0 &&
-        tiles[1].position == tiles[0].position + kTileRows) {
-      tiles[0].count += tiles[1].count;
-      count = 1;
+    for (int i = 0; i < count;) {
+      // One strip of tiles that continue one another.
+      PixelTile strip = tiles[i];
+      const float* sums = sums_ + i * kTileRows * width_;
+      while (++i < count && strip.count % kTileRows == 0 && tiles[i].skip == 0 &&
+             tiles[i].position == strip.position + strip.count)
+        strip.count += tiles[i].count;
+      finish(strip, sums);
     }
-    for (int i = 0; i < count; ++i) finish(tiles[i], sums_ + i * kTileRows * width_);
   }
 
   /// Sums of many pixels wait together, so that planes are written in long rows.

@@ -157,13 +157,16 @@ Far far_operand(const MatrixPlan& plan) {
 }
 
 /// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
-/// before them are in use, some by each call.
+/// before them are in use, some by each call: those of the next tile of channels, or, where a
+/// single call uses them up, those that it will read itself a little later.
 void plan_fetches(MatrixPlan& plan) {
-  constexpr std::int64_t kKept = 1280 << 10;
+  constexpr std::int64_t kKept = 1280 << 10, kLittleLater = 32 << 10;
+  const std::int64_t calls = plan.window_calls();
   const std::int64_t step_lines = plan.grid.channels * traits_of(plan.product).pieces * kTileRows;
   if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
-  plan.next_lines = static_cast<int>(ceil_div(step_lines, plan.window_calls()));
+  plan.next_lines = static_cast<int>(ceil_div(step_lines, calls));
   plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
+  if (calls == 1) plan.fetches_ahead = kLittleLater;
 }
 
 }  // namespace
@@ -181,6 +184,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .by_plane = config.by_plane,
                       .row_bytes = tile_row_bytes,
+                      .tile_bytes = grid == kTallGrid ? kTileRows * pixel_bytes : 0,
                       .piece_bytes = piece_bytes,
                       .far = far,
                       .next_lines = next_lines};
@@ -278,7 +282,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   MatrixPlan plan;
   plan.product = product;
   plan.config = config;
-  plan.grid = config.wide ? kWideGrid : kSquareGrid;
+  plan.grid = config.grid;
   plan.shape = shape;
   plan.source = shape.conv;
   if (config.joined) join_taps(plan);
@@ -298,7 +302,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.runs_on = runs_on(plan);
   // With a single step, squares lost by it (64 channels at 56 x 56 pixels, batch 16) and wide
   // kernels gained 10 to 20 %.
-  plan.overlaps = plan.in_strips && (config.wide || plan.reads.size() > 1) &&
+  plan.overlaps = plan.in_strips && (config.grid == kWideGrid || plan.reads.size() > 1) &&
                   shape.conv.group_outputs >= plan.grid.lanes() &&
                   plan.finish.reaches({plan.grid.lanes(), 0, plan.grid.rows()});
   plan.far = far_operand(plan);

@@ -45,6 +45,7 @@ struct MatrixPlan {
   Far far = Far::nothing;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
+  std::int64_t fetches_ahead = 0;  ///< bytes from the weights it reads, or 0: the next tile's
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
   bool overlaps = false;   ///< whole strips are left in the tiles and finished by the next kernel

@@ -111,9 +111,11 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
   const Product product = product_of(shape);
   require(config.staged || reads_in_place(shape, product), Status::BadParm,
           "this input cannot be read where it lies");
-  require(!config.by_plane || (config.staged && !config.joined && !config.by_row && !config.wide &&
-                               lies_by_plane(shape, product)),
+  require(!config.by_plane || (config.staged && !config.joined && !config.by_row &&
+                               config.grid == kSquareGrid && lies_by_plane(shape, product)),
           Status::BadParm, "tiles of this convolution are of pixels x channels");
+  require(config.grid != kTallGrid || (config.staged && !config.by_row), Status::BadParm,
+          "four tiles of pixels follow one another only where they are staged and run on");
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
   const MatrixPlan plan = matrix_plan(shape, chain, product, config);

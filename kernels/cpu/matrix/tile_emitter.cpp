@@ -16,14 +16,17 @@ namespace {
 using namespace Xbyak::util;
 
 // Tiles 0 to 3 are sums, by pixels and then channels; behind them come as many of input as the grid
-// is high, and then weights.
+// is high, three at most, and then weights.
 constexpr int kTiles = 8, kSums = 4;
 Xbyak::Tmm sums_tile(const TileGrid& grid, int tile, int vector) {
   return Xbyak::Tmm(tile * grid.channels + vector);
 }
-Xbyak::Tmm input_tile(int tile) { return Xbyak::Tmm(kSums + tile); }
+constexpr int inputs_of(const TileGrid& grid) { return std::min(grid.pixels, kTiles - kSums - 1); }
+Xbyak::Tmm input_tile(const TileGrid& grid, int tile) {
+  return Xbyak::Tmm(kSums + tile % inputs_of(grid));
+}
 Xbyak::Tmm weights_tile(const TileGrid& grid, int vector) {
-  const int first = kSums + grid.pixels;
+  const int first = kSums + inputs_of(grid);
   return Xbyak::Tmm(first + vector % (kTiles - first));
 }
 
@@ -124,6 +127,7 @@ class MatrixTileCode {
   }
 
   Xbyak::Tmm sums(int tile, int vector) const { return sums_tile(spec_.grid, tile, vector); }
+  Xbyak::Tmm input(int tile) const { return input_tile(spec_.grid, tile); }
   Xbyak::Tmm weights(int vector) const { return weights_tile(spec_.grid, vector); }
 
   template <typename F>
@@ -172,7 +176,7 @@ class MatrixTileCode {
   void sum_step(int step, const F& before_product) {
     code_.mov(kInput[0], ptr[kSteps + 8 * step]);
     code_.add(kInput[0], kBase);
-    if (spec_.tiles > 1) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
+    if (spec_.tiles > 1 && spec_.tile_bytes == 0) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
     const std::span<const PiecePair> pairs = traits_of(spec_.product).pairs;
     const int products = static_cast<int>(pairs.size()) * spec_.tiles * spec_.vectors;
     int product = 0;
@@ -180,12 +184,12 @@ class MatrixTileCode {
     for (const PiecePair& pair : pairs) {
       const bool is_first = loaded.input < 0;
       for (int t = 0; t < spec_.tiles; ++t) {
-        if (pair.input != loaded.input) load_input(t, pair.input);
+        if (pair.input != loaded.input || !keeps_input()) load_input(t, pair.input);
         for (int v = 0; v < spec_.vectors; ++v) {
           if (t == 0 && (pair.weights != loaded.weights || !keeps_weights()))
             load_weights(step, v, pair.weights);
           if (is_first) before_product(t, v);
-          multiply(sums(t, v), input_tile(t), weights(v));
+          multiply(sums(t, v), input(t), weights(v));
           fetch(step, split(spec_.next_lines, products, product++));
         }
       }
@@ -200,12 +204,14 @@ class MatrixTileCode {
   }
 
   /// Whether each vector of a step's weights has a tile of its own.
-  bool keeps_weights() const { return spec_.vectors <= kTiles - kSums - spec_.grid.pixels; }
+  bool keeps_weights() const { return spec_.vectors <= kTiles - kSums - inputs_of(spec_.grid); }
+  /// The same of tiles of input.
+  bool keeps_input() const { return spec_.tiles <= inputs_of(spec_.grid); }
 
   void load_input(int tile, int piece) {
-    load(input_tile(tile),
-         ptr[kInput[tile] + kInputRow + static_cast<int>(piece * spec_.piece_bytes)],
-         spec_.far == Far::input);
+    const int at = static_cast<int>(tile * spec_.tile_bytes + piece * spec_.piece_bytes);
+    const Xbyak::Reg64& base = kInput[spec_.tile_bytes == 0 ? tile : 0];
+    load(input(tile), ptr[base + kInputRow + at], spec_.far == Far::input);
   }
 
   void load_weights(int step, int vector, int piece) {
@@ -260,8 +266,8 @@ std::array<std::uint8_t, 64> tile_shapes(const TileGrid& grid, int depth_bytes) 
   std::array<std::uint8_t, 64> shapes{};
   shapes[0] = 1;
   for (int tile = 0; tile < kTiles; ++tile) {
-    const bool is_input = tile >= kSums && tile < kSums + grid.pixels;
-    const bool is_weights = tile >= kSums + grid.pixels;
+    const bool is_input = tile >= kSums && tile < kSums + inputs_of(grid);
+    const bool is_weights = tile >= kSums + inputs_of(grid);
     const int rows = is_weights ? depth_bytes / 4 : kTileRows;
     shapes[static_cast<std::size_t>(16 + 2 * tile)] =
         static_cast<std::uint8_t>(is_input ? depth_bytes : kTileBytes);

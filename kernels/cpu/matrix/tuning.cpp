@@ -14,6 +14,7 @@ namespace {
 // weights that stream past it, and a window's input of the second; and how many weights the second
 // keeps from one window to the next.
 constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptBytes = 768 << 10;
+constexpr std::int64_t kKeptWeights = 1280 << 10;
 
 /// Of an output pixel, in place or as it is staged.
 std::int64_t input_bytes(const DirectShape& shape, Product product) {
@@ -38,7 +39,7 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
 }
 
 /// Where weights stay near, small windows let their input and output stay nearer.
-std::int64_t block_of(const DirectShape& shape, Product product, bool wide) {
+std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid& grid) {
   const ConvGeometry& conv = shape.conv;
   const std::int64_t pixel = input_bytes(shape, product);
   const std::int64_t weights =
@@ -49,7 +50,8 @@ std::int64_t block_of(const DirectShape& shape, Product product, bool wide) {
   const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
   // Windows of larger filters overlap; that of a single tap costs nothing to make small.
   // Wide kernels write whole lines at a time, which need not be asked for.
-  return shape.taps() == 1 && !wide ? std::min(block, pixels_in_few_pages(shape)) : block;
+  return shape.taps() == 1 && grid != kWideGrid ? std::min(block, pixels_in_few_pages(shape))
+                                                : block;
 }
 
 /// Whether four vectors of output fill a cache line, and fewer do not.
@@ -69,6 +71,29 @@ bool prefers_wide(const DirectShape& shape, Product product) {
   return sum <= kShortBytes || (sum <= kNearSumBytes && conv.output.len[1] >= kFarApart);
 }
 
+/// One call of tall kernels sums a whole plane, or close to it.
+bool is_small(const DirectShape& shape) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t between = (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
+  return (conv.output.len[3] - 1) * (conv.output.len[4] + between) + conv.output.len[4] <=
+         kTallGrid.rows();
+}
+
+/// Small planes use weights a few times only: where they come from behind the second-level cache,
+/// tall kernels read them once.
+bool prefers_tall(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const ProductTraits& traits = traits_of(product);
+  const std::int64_t weights =
+      conv.group_inputs * conv.output.len[1] * shape.taps() * traits.element * traits.pieces;
+  return traits.is_split() && shape.taps() > 1 && is_small(shape) && weights > kKeptWeights;
+}
+
+TileGrid grid_of(const DirectShape& shape, Product product) {
+  if (prefers_wide(shape, product)) return kWideGrid;
+  return prefers_tall(shape, product) ? kTallGrid : kSquareGrid;
+}
+
 /// Tiles of neighbouring pixels cross lines where taps do, and planes of few pixels are short rows.
 bool prefers_planes(const DirectShape& shape) {
   constexpr std::int64_t kFewestPixels = 196;
@@ -86,18 +111,25 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   };
   const bool in_place = reads_in_place(shape, product), joined = joining_saves(shape, product);
   const bool planes = !joined && lies_by_plane(shape, product);
-  const auto add_all = [&](std::int64_t block, bool wide) {
+  const auto add_all = [&](std::int64_t block, const TileGrid& grid) {
     const MatrixConfig by_plane{.block = block, .staged = true, .by_plane = true};
+    const bool tall = grid == kTallGrid;
     if (planes && prefers_planes(shape)) add(by_plane);
-    if (in_place) add({.block = block, .wide = wide});
-    add({.block = block, .staged = true, .joined = joined, .wide = wide});
-    add({.block = block, .staged = true, .joined = joined, .by_row = true, .wide = wide});
+    if (in_place && !tall) add({.block = block, .grid = grid});
+    add({.block = block, .staged = true, .joined = joined, .grid = grid});
+    if (!tall)
+      add({.block = block, .staged = true, .joined = joined, .by_row = true, .grid = grid});
     if (planes) add(by_plane);
   };
-  const bool wide = prefers_wide(shape, product);
-  add_all(block_of(shape, product, wide), wide);
-  for (const std::int64_t block : {64, 512, 4096}) add_all(block, wide);
-  if (fills_lines_wide(shape)) add_all(block_of(shape, product, !wide), !wide);
+  const TileGrid grid = grid_of(shape, product);
+  add_all(block_of(shape, product, grid), grid);
+  for (const std::int64_t block : {64, 512, 4096}) add_all(block, grid);
+  const auto add_other = [&](const TileGrid& other) {
+    if (grid != other) add_all(block_of(shape, product, other), other);
+  };
+  add_other(kSquareGrid);
+  if (fills_lines_wide(shape)) add_other(kWideGrid);
+  if (is_small(shape)) add_other(kTallGrid);
   return configs;
 }
 
