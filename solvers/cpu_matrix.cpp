@@ -77,6 +77,11 @@ class CpuMatrix final : public Solver {
         "bf16:1x18x12x17:nchw;conv(bf16:33x18x5x3,pad=2x0,pad_hi=1x2);scale_shift(f32:1x33x1x1)",
         "bf16:1x64x9x9:nhwc;conv(bf16:96x32x3x3,pad=1x1,groups=2);activation(silu)",
         "bf16:1x8x5x9x9:nchw;conv(bf16:20x8x3x3x3,pad=1x1x1);bias(f32:1x20x1x1x1);activation(mish)",
+        "f32:1x96x14x14:nhwc;conv(f32:136x96x3x3,pad=1x1,stride=2x2);bias(f32:1x136x1x1);norm("
+        "spatial,f32:1x136x1x1);activation(gelu_tanh)",
+        "f32:1x200x15x17:nchw;conv(f32:88x200x1x1);norm(spatial,f32:1x88x1x1);add(f32:1x88x15x17);"
+        "activation(relu)",
+        "f16:2x80x12x17:nchw;conv(f16:72x80x1x1);bias(f32:1x72x1x1);activation(elu)",
         "u8:1x64x14x14:nhwc;conv(i8:64x64x3x3,pad=1x1);scale_shift(f32:1x64x1x1);activation(relu)"
         "->u8:1x64x14x14:nhwc",
         "u8:2x48x15x13:nhwc;conv(i8:88x48x1x1);scale_shift(f32:1x88x1x1);add(u8:2x88x15x13:nhwc);"

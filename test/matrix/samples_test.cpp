@@ -38,7 +38,8 @@ Reach reach_of(std::string_view id, bool integer) {
       // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_winograd", {2, 3, cpu::host_extensions().fast_bf16 ? 2 : 0}},
       {"cpu_int8", {2, 2}},
-      {"cpu_matrix", {1, integer ? 2 : 1}},
+      // f32 and f16 are split into pieces, which small samples do not gain by.
+      {"cpu_matrix", {1, integer ? 2 : 3, integer ? 0 : 4}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;

@@ -26,6 +26,7 @@ struct Launch {
   std::span<const TileKernel> tiles;
   std::span<const StripKernel> strips;
   StripChain::RowsKernel rows;
+  const MatrixPacker& packer;
   const Arguments& arguments;
   ChainFrame frame;
 };
@@ -49,6 +50,8 @@ class Walk {
     call_.sums = sums_;
     call_.chain = &chain_.call();
     weight_bytes_ = plan_.grid.channels * plan_.vector_bytes();
+    if (launch.arguments.weights_are_raw)
+      tile_weights_ = scratch_.take_array<std::byte>(static_cast<std::size_t>(weight_bytes_));
     call_.steps = plan_.reads.data();
     launch_.begin();
   }
@@ -66,8 +69,9 @@ class Walk {
     tiles_ = plan_.tiles(window.rows, window.columns);
     const std::int64_t pixels = (window.rows - 1) * plan_.pitch + window.columns;
     whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / plan_.grid.rows() : 0;
-    weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
-               window.group * plan_.group_vectors() * plan_.vector_bytes();
+    if (tile_weights_ == nullptr)
+      weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
+                 window.group * plan_.group_vectors() * plan_.vector_bytes();
   }
 
   void run(std::int64_t channel_tile) {
@@ -75,10 +79,7 @@ class Walk {
     width_ = plan_.vectors_of(channel_tile) * kTileLanes;
     channel_ = window_.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
-    call_.weights = weights_ + channel_tile * weight_bytes_;
-    next_ = plan_.fetches_ahead > 0
-                ? weights_ + channel_tile * weight_bytes_ + plan_.fetches_ahead
-                : weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
+    find_weights(channel_tile);
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
     if (plan_.config.by_plane) return run_planes(channel_tile);
     const std::int64_t strips = channels_ == plan_.grid.lanes() ? whole_strips_ : 0;
@@ -89,6 +90,20 @@ class Walk {
   }
 
  private:
+  void find_weights(std::int64_t channel_tile) {
+    if (tile_weights_ != nullptr) {
+      launch_.packer.pack_tile(launch_.arguments.weights, window_.group, channel_tile,
+                               tile_weights_);
+      call_.weights = next_ = tile_weights_;
+      return;
+    }
+    const std::byte* own = weights_ + channel_tile * weight_bytes_;
+    call_.weights = own;
+    next_ = plan_.fetches_ahead > 0
+                ? own + plan_.fetches_ahead
+                : weights_ + (channel_tile + 1) % plan_.tiles_of_channels * weight_bytes_;
+  }
+
   const std::byte* in_place() const {
     const auto& stride = conv_.input.stride;
     return static_cast<const std::byte*>(launch_.arguments.input) +
@@ -164,7 +179,8 @@ class Walk {
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
   void sum(int count, std::int64_t channel_tile) {
-    const bool leaves = plan_.overlaps && count == plan_.grid.pixels &&
+    const bool leaves = plan_.overlaps &&
+                        std::max(count, plan_.least_tiles()) == plan_.grid.pixels &&
                         plan_.vectors_of(channel_tile) == plan_.grid.channels;
     if (!leaves) finish_strip();
     const TileKernel kernel =
@@ -226,6 +242,7 @@ class Walk {
   MatrixWindow window_;
   std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
   const std::byte* weights_ = nullptr;         ///< of its group
+  std::byte* tile_weights_ = nullptr;          ///< packed in passing, if the weights are raw
   std::int64_t weight_bytes_ = 0;              ///< of a tile of channels
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
@@ -233,11 +250,19 @@ class Walk {
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };
 
+/// Where each tile of channels is used in one window only, and the pieces are many: packed in
+/// passing, it stays in the caches.
+bool packs_in_passing(const MatrixPlan& plan) {
+  return traits_of(plan.product).is_split() &&
+         MatrixSchedule(plan, 1).windows() == plan.shape.conv.groups;
+}
+
 class MatrixProgram final : public Program {
  public:
   MatrixProgram(const MatrixPlan& plan, const SplitChain& chain,
                 std::span<const void* const> entries)
       : plan_(plan),
+        packer_(plan_),
         begin_(kernel_at<TilesKernel>(entries[0])),
         end_(kernel_at<TilesKernel>(entries[1])),
         store_(kernel_at<StoreKernel>(entries[2])),
@@ -253,9 +278,8 @@ class MatrixProgram final : public Program {
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    const Launch launch{plan_,  begin_,    end_,
-                        store_, tiles_,    strips_,
-                        rows_,  arguments, runner_.prepare(arguments, scratch)};
+    const Launch launch{plan_,   begin_, end_,    store_,    tiles_,
+                        strips_, rows_,  packer_, arguments, runner_.prepare(arguments, scratch)};
     const MatrixSchedule schedule(plan_, arguments.parallel.threads());
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
@@ -269,10 +293,11 @@ class MatrixProgram final : public Program {
     });
   }
 
-  std::size_t prepared_bytes() const override { return packed_matrix_weights_size(plan_); }
+  std::size_t prepared_bytes() const override { return packer_.size(); }
+  bool takes_raw_weights() const override { return packs_in_passing(plan_); }
   std::string weight_format() const override { return packed_matrix_weights_format(plan_); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
-    pack_matrix_weights(plan_, raw, prepared, parallel);
+    packer_.pack(raw, prepared, parallel);
   }
 
  private:
@@ -285,6 +310,7 @@ class MatrixProgram final : public Program {
   }
 
   MatrixPlan plan_;
+  MatrixPacker packer_;
   TilesKernel begin_, end_;
   StoreKernel store_;
   std::vector<TileKernel> tiles_;

@@ -18,10 +18,13 @@ namespace {
 /// those of the taps beside and below it.
 std::vector<std::int64_t> channel_offsets(const MatrixPlan& plan) {
   const auto& stride = plan.source.weight_stride;
-  const std::int64_t own = plan.source.group_inputs, row = plan.row_channels();
+  const std::int64_t own = plan.source.group_inputs, taps = plan.row_channels() / own;
   std::vector<std::int64_t> offsets;
-  for (std::int64_t c = 0; c < plan.shape.conv.group_inputs; ++c)
-    offsets.push_back(c % own * stride[1] + c % row / own * stride[4] + c / row * stride[3]);
+  offsets.reserve(static_cast<std::size_t>(plan.shape.conv.group_inputs));
+  for (std::int64_t h = 0; h < plan.joined_rows; ++h)
+    for (std::int64_t w = 0; w < taps; ++w)
+      for (std::int64_t c = 0; c < own; ++c)
+        offsets.push_back(c * stride[1] + w * stride[4] + h * stride[3]);
   return offsets;
 }
 
@@ -105,83 +108,74 @@ class Split {
   void (*widen_)(const void*, std::int64_t, float*, std::int64_t);
 };
 
+/// Packs the vectors [first, last) of a tile of channels to where the tile's packed weights begin.
 template <typename Element, typename Write>
-class Packer {
- public:
-  Packer(const MatrixPlan& plan, const void* raw, void* packed)
-      : plan_(plan),
-        raw_(static_cast<const Element*>(raw)),
-        packed_(static_cast<std::byte*>(packed)),
-        channels_(channel_offsets(plan)),
-        write_(plan) {}
-
-  void pack(std::int64_t group, std::int64_t vector) const {
-    const ConvGeometry& conv = plan_.shape.conv;
-    const std::int64_t tile = vector / plan_.grid.channels, within = vector % plan_.grid.channels;
-    const std::int64_t step_bytes =
-        plan_.vector_bytes() / static_cast<std::int64_t>(plan_.reads.size());
-    std::byte* to =
-        packed_ +
-        (group * plan_.group_vectors() + tile * plan_.grid.channels) * plan_.vector_bytes() +
-        within * step_bytes;
-    const Element* from =
-        raw_ + (group * conv.group_outputs + vector * kTileLanes) * conv.weight_stride[0];
-    const std::int64_t outputs =
-        std::min<std::int64_t>(kTileLanes, conv.group_outputs - vector * kTileLanes);
-    for (std::int64_t step = 0; step < plan_.steps; ++step)
+void pack_vectors(const MatrixPlan& plan, std::span<const std::int64_t> channels, const void* raw,
+                  std::int64_t group, std::int64_t tile, const Range& vectors, std::byte* packed) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const Write write(plan);
+  const std::int64_t step_bytes =
+      plan.vector_bytes() / static_cast<std::int64_t>(plan.reads.size());
+  for (std::int64_t within = vectors.first; within < vectors.last; ++within) {
+    std::byte* to = packed + within * step_bytes;
+    const std::int64_t output = (tile * plan.grid.channels + within) * kTileLanes;
+    const Element* from = static_cast<const Element*>(raw) +
+                          (group * conv.group_outputs + output) * conv.weight_stride[0];
+    const std::int64_t outputs = std::min<std::int64_t>(kTileLanes, conv.group_outputs - output);
+    for (std::int64_t step = 0; step < plan.steps; ++step)
       for (std::int64_t d = 0; d < conv.filter[0]; ++d)
         for (std::int64_t h = 0; h < conv.filter[1]; ++h)
           for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
-            const std::int64_t row = h * plan_.joined_rows;
+            const std::int64_t row = h * plan.joined_rows, first = step * plan.depth;
             const Element* tap = from + d * conv.weight_stride[2] + row * conv.weight_stride[3] +
                                  w * conv.weight_stride[4];
-            const std::int64_t first = step * plan_.depth;
-            const std::int64_t channels =
-                std::min(conv.group_inputs, (plan_.source.filter[1] - row) * plan_.row_channels());
-            write_({tap, plan_.source.weight_stride[0], channels_.data() + first,
-                    std::clamp<std::int64_t>(channels - first, 0, plan_.depth), outputs},
-                   to);
-            to += plan_.vectors_of(tile) * step_bytes;
+            const std::int64_t count =
+                std::min(conv.group_inputs, (plan.source.filter[1] - row) * plan.row_channels());
+            write({tap, plan.source.weight_stride[0], channels.data() + first,
+                   std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs},
+                  to);
+            to += plan.vectors_of(tile) * step_bytes;
           }
   }
-
- private:
-  const MatrixPlan& plan_;
-  const Element* raw_;
-  std::byte* packed_;
-  std::vector<std::int64_t> channels_;
-  Write write_;
-};
-
-template <typename Element, typename Write>
-void pack_all(const MatrixPlan& plan, const void* raw, void* packed, const Parallel& parallel) {
-  const Packer<Element, Write> packer(plan, raw, packed);
-  const std::int64_t vectors = plan.group_vectors();
-  const long total = plan.shape.conv.groups * vectors;
-  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
-  parallel(parts, [&](int part) {
-    const Range range = split(total, parts, part);
-    for (long i = range.first; i < range.last; ++i) packer.pack(i / vectors, i % vectors);
-  });
 }
 
 auto* pack_function(const ProductTraits& product) {
-  if (product.input == DType::f32) return pack_all<float, Split<float>>;
-  if (product.input == DType::f16) return pack_all<std::uint16_t, Split<std::uint16_t>>;
-  return product.element == 1 ? pack_all<std::int8_t, Plain<std::int8_t>>
-                              : pack_all<std::uint16_t, Plain<std::uint16_t>>;
+  if (product.input == DType::f32) return pack_vectors<float, Split<float>>;
+  if (product.input == DType::f16) return pack_vectors<std::uint16_t, Split<std::uint16_t>>;
+  return product.element == 1 ? pack_vectors<std::int8_t, Plain<std::int8_t>>
+                              : pack_vectors<std::uint16_t, Plain<std::uint16_t>>;
 }
 
 }  // namespace
 
-std::size_t packed_matrix_weights_size(const MatrixPlan& plan) {
-  return static_cast<std::size_t>(plan.shape.conv.groups * plan.group_vectors() *
-                                  plan.vector_bytes());
+MatrixPacker::MatrixPacker(const MatrixPlan& plan)
+    : plan_(plan),
+      channels_(channel_offsets(plan)),
+      pack_(pack_function(traits_of(plan.product))) {}
+
+std::size_t MatrixPacker::size() const {
+  return static_cast<std::size_t>(plan_.shape.conv.groups * plan_.group_vectors() *
+                                  plan_.vector_bytes());
 }
 
-void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
-                         const Parallel& parallel) {
-  pack_function(traits_of(plan.product))(plan, raw, packed, parallel);
+void MatrixPacker::pack(const void* raw, void* packed, const Parallel& parallel) const {
+  const std::int64_t vectors = plan_.group_vectors();
+  const long total = plan_.shape.conv.groups * vectors;
+  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
+  parallel(parts, [&](int part) {
+    const Range range = split(total, parts, part);
+    for (long i = range.first; i < range.last; ++i) {
+      const std::int64_t group = i / vectors, tile = i % vectors / plan_.grid.channels;
+      const std::int64_t first = tile * plan_.grid.channels, within = i % vectors - first;
+      pack_(plan_, channels_, raw, group, tile, {within, within + 1},
+            static_cast<std::byte*>(packed) + (group * vectors + first) * plan_.vector_bytes());
+    }
+  });
+}
+
+void MatrixPacker::pack_tile(const void* raw, std::int64_t group, std::int64_t tile,
+                             std::byte* packed) const {
+  pack_(plan_, channels_, raw, group, tile, {0, plan_.vectors_of(tile)}, packed);
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {

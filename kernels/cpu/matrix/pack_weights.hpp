@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "kernels/cpu/matrix/plan.hpp"
@@ -13,9 +15,23 @@ namespace fuseplan::cpu {
 ///   channel]}
 /// where a lane is 4 bytes of neighbouring input channels; by plane {[output channel][lane]}. Zeros
 /// stand behind the last input and output channel.
-std::size_t packed_matrix_weights_size(const MatrixPlan& plan);
-void pack_matrix_weights(const MatrixPlan& plan, const void* raw, void* packed,
-                         const Parallel& parallel);
+class MatrixPacker {
+ public:
+  /// Refers to the plan.
+  explicit MatrixPacker(const MatrixPlan& plan);
+
+  std::size_t size() const;  ///< bytes
+  void pack(const void* raw, void* packed, const Parallel& parallel) const;
+  /// One tile of channels, to where it begins.
+  void pack_tile(const void* raw, std::int64_t group, std::int64_t tile, std::byte* packed) const;
+
+ private:
+  using Pack = void (*)(const MatrixPlan&, std::span<const std::int64_t>, const void*, std::int64_t,
+                        std::int64_t, const Range&, std::byte*);
+  const MatrixPlan& plan_;
+  std::vector<std::int64_t> channels_;
+  Pack pack_;
+};
 
 /// Plans with equal formats read equal packed weights.
 std::string packed_matrix_weights_format(const MatrixPlan& plan);

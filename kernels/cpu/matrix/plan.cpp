@@ -190,13 +190,13 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .next_lines = next_lines};
   std::vector<MatrixTileSpec> list;
   for (const int vectors : {grid.channels, tail_vectors})
-    for (int tiles = 1; tiles <= grid.pixels; ++tiles) {
+    for (int tiles = least_tiles(); tiles <= grid.pixels; ++tiles) {
       spec.tiles = tiles;
       spec.vectors = vectors;
       spec.sums_bytes = config.by_plane ? sums_bytes() : vectors * kTileBytes;
       list.push_back(spec);
     }
-  const auto full = static_cast<std::size_t>(grid.pixels);
+  const auto full = static_cast<std::size_t>(grid.pixels - least_tiles() + 1);
   if (tail_vectors == grid.channels) list.resize(full);
   if (overlaps) {
     list[full - 1].leaves = true;
@@ -208,7 +208,8 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
 
 std::size_t MatrixPlan::kernel_of(int tiles, std::int64_t channel_tile) const {
   const bool second = vectors_of(channel_tile) != grid.channels;
-  return static_cast<std::size_t>(tiles - 1 + (second ? grid.pixels : 0));
+  const int sizes = grid.pixels - least_tiles() + 1;
+  return static_cast<std::size_t>(std::max(tiles - least_tiles(), 0) + (second ? sizes : 0));
 }
 
 std::vector<StripSpec> MatrixPlan::strips() const {

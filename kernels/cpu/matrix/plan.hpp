@@ -80,6 +80,8 @@ struct MatrixPlan {
   /// plans with overlap one more, which finishes.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
+  /// Tall kernels come in one size: what they sum beyond the last tile is scratch as well.
+  int least_tiles() const { return grid == kTallGrid ? grid.pixels : 1; }
   /// Strip finishers: for full tiles of channels, then, if it differs, for the last.
   std::vector<StripSpec> strips() const;
   std::size_t strip_of(std::int64_t channel_tile) const {

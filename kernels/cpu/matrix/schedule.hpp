@@ -19,9 +19,8 @@ class MatrixSchedule {
   MatrixSchedule(const MatrixPlan& plan, int threads);
 
   int parts() const { return parts_; }
-  std::int64_t units() const {
-    return planes_ * row_windows_ * column_windows_ * plan_.tiles_of_channels;
-  }
+  std::int64_t windows() const { return planes_ * row_windows_ * column_windows_; }
+  std::int64_t units() const { return windows() * plan_.tiles_of_channels; }
   MatrixWindow window(std::int64_t unit) const;
   std::int64_t channel_tile(std::int64_t unit) const { return unit % plan_.tiles_of_channels; }
 

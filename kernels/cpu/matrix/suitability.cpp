@@ -3,16 +3,19 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/matrix/plan.hpp"
+#include "kernels/cpu/matrix/tuning.hpp"
 #include "kernels/cpu/staged_axis.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 // In cycles of one core of the sapphire line: between two products of tiles, on average; of a
 // direct kernel's multiply-add; and to split a value of the input or finish one of the output,
-// where channels are contiguous and where they are turned.
+// where channels are contiguous and where they are turned. Input from behind the second-level cache
+// is waited for, while the direct kernel multiplies.
 constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
-constexpr double kMoved = 0.35, kTurned = 0.7;
+constexpr double kMoved = 0.35, kTurned = 0.7, kWaited = 0.45;
 
 std::int64_t reads_of(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
@@ -42,10 +45,16 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const double products = real(tiles_of(conv)) * real(ceil_div(outputs, kTileLanes)) *
                           real(reads_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
-  const auto moved = [](const View& view) { return view.stride[1] == 1 ? kMoved : kTurned; };
+  const bool planes = prefers_planes(shape, product);
+  const auto moved = [&](const View& view) {
+    return planes || view.stride[1] == 1 ? kMoved : kTurned;
+  };
+  const std::int64_t bytes =
+      conv.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
   const double moves = real(pixels * outputs) * moved(conv.output) +
                        real(pixels * staged_step(conv, 1) * staged_step(conv, 2)) *
-                           real(conv.group_inputs) * moved(conv.input);
+                           real(conv.group_inputs) *
+                           (moved(conv.input) + (bytes > kFarBytes ? kWaited : 0));
   return direct / (products + moves);
 }
 

@@ -53,10 +53,11 @@ class MatrixTileCode {
     else
       each_sum([&](int t, int v) { code_.tilezero(sums(t, v)); });
     code_.vpxor(xmm0, xmm0, xmm0);
-    constexpr std::int64_t kUnrolled = 4;
-    const std::int64_t turns = steps > kUnrolled ? steps / kUnrolled : 0;
-    if (turns > 0) repeat(turns, [&] { sum_awake(kUnrolled); });
-    sum_awake(static_cast<int>(steps - turns * kUnrolled));
+    // Steps of many products need no others beside them.
+    const std::int64_t unrolled = traits_of(spec_.product).is_split() ? 1 : 4;
+    const std::int64_t turns = steps > unrolled ? steps / unrolled : 0;
+    if (turns > 0) repeat(turns, [&] { sum_awake(static_cast<int>(unrolled)); });
+    if (turns * unrolled < steps) sum_awake(static_cast<int>(steps - turns * unrolled));
     if (!spec_.leaves) store();
     code_.leave();
     return code_.finish();

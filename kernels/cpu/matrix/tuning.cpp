@@ -94,15 +94,14 @@ TileGrid grid_of(const DirectShape& shape, Product product) {
   return prefers_tall(shape, product) ? kTallGrid : kSquareGrid;
 }
 
-/// Tiles of neighbouring pixels cross lines where taps do, and planes of few pixels are short rows.
-bool prefers_planes(const DirectShape& shape) {
+}  // namespace
+
+bool prefers_planes(const DirectShape& shape, Product product) {
   constexpr std::int64_t kFewestPixels = 196;
   const ConvGeometry& conv = shape.conv;
   return shape.taps() == 1 && conv.stride[1] == 1 && conv.stride[2] == 1 &&
-         conv.output.len[3] * conv.output.len[4] >= kFewestPixels;
+         conv.output.len[3] * conv.output.len[4] >= kFewestPixels && lies_by_plane(shape, product);
 }
-
-}  // namespace
 
 std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
   std::vector<MatrixConfig> configs;
@@ -114,7 +113,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   const auto add_all = [&](std::int64_t block, const TileGrid& grid) {
     const MatrixConfig by_plane{.block = block, .staged = true, .by_plane = true};
     const bool tall = grid == kTallGrid;
-    if (planes && prefers_planes(shape)) add(by_plane);
+    if (prefers_planes(shape, product)) add(by_plane);
     if (in_place && !tall) add({.block = block, .grid = grid});
     add({.block = block, .staged = true, .joined = joined, .grid = grid});
     if (!tall)
