@@ -80,4 +80,10 @@ TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t positi
   return first < end ? TapSpan{static_cast<int>(first), static_cast<int>(end)} : TapSpan{};
 }
 
+std::int64_t taps_along(const ConvGeometry& g, std::size_t axis) {
+  std::int64_t taps = 0;
+  for (std::int64_t i = 0; i < g.output.len[axis + 2]; ++i) taps += taps_inside(g, axis, i).count();
+  return taps;
+}
+
 }  // namespace fuseplan::cpu

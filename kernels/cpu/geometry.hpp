@@ -50,5 +50,7 @@ struct TapSpan {
 };
 /// For output position `position` on spatial axis `axis` (0 is D).
 TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position);
+/// Taps inside the image, of all outputs along an axis: all that direct convolution multiplies.
+std::int64_t taps_along(const ConvGeometry& g, std::size_t axis);
 
 }  // namespace fuseplan::cpu

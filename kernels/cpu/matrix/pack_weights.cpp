@@ -114,28 +114,30 @@ void pack_vectors(const MatrixPlan& plan, std::span<const std::int64_t> channels
                   std::int64_t group, std::int64_t tile, const Range& vectors, std::byte* packed) {
   const ConvGeometry& conv = plan.shape.conv;
   const Write write(plan);
+  const std::int64_t taps = plan.shape.taps();
+  const bool steps_inner = plan.source.weight_stride[1] == 1;
   const std::int64_t step_bytes =
       plan.vector_bytes() / static_cast<std::int64_t>(plan.reads.size());
   for (std::int64_t within = vectors.first; within < vectors.last; ++within) {
-    std::byte* to = packed + within * step_bytes;
     const std::int64_t output = (tile * plan.grid.channels + within) * kTileLanes;
     const Element* from = static_cast<const Element*>(raw) +
                           (group * conv.group_outputs + output) * conv.weight_stride[0];
     const std::int64_t outputs = std::min<std::int64_t>(kTileLanes, conv.group_outputs - output);
-    for (std::int64_t step = 0; step < plan.steps; ++step)
-      for (std::int64_t d = 0; d < conv.filter[0]; ++d)
-        for (std::int64_t h = 0; h < conv.filter[1]; ++h)
-          for (std::int64_t w = 0; w < conv.filter[2]; ++w) {
-            const std::int64_t row = h * plan.joined_rows, first = step * plan.depth;
-            const Element* tap = from + d * conv.weight_stride[2] + row * conv.weight_stride[3] +
-                                 w * conv.weight_stride[4];
-            const std::int64_t count =
-                std::min(conv.group_inputs, (plan.source.filter[1] - row) * plan.row_channels());
-            write({tap, plan.source.weight_stride[0], channels.data() + first,
-                   std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs},
-                  to);
-            to += plan.vectors_of(tile) * step_bytes;
-          }
+    // In the order in which weights lie in memory.
+    for (std::int64_t i = 0; i < plan.steps * taps; ++i) {
+      const std::int64_t step = steps_inner ? i % plan.steps : i / taps;
+      Digits tap(steps_inner ? i / plan.steps : i % taps);
+      const std::int64_t number = tap.rest(), first = step * plan.depth;
+      const std::int64_t w = tap.take(conv.filter[2]);
+      const std::int64_t row = tap.take(conv.filter[1]) * plan.joined_rows;
+      const std::int64_t count =
+          std::min(conv.group_inputs, (plan.source.filter[1] - row) * plan.row_channels());
+      write({from + tap.rest() * conv.weight_stride[2] + row * conv.weight_stride[3] +
+                 w * conv.weight_stride[4],
+             plan.source.weight_stride[0], channels.data() + first,
+             std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs},
+            packed + ((step * taps + number) * plan.vectors_of(tile) + within) * step_bytes);
+    }
   }
 }
 

@@ -12,7 +12,8 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan
   const ConvGeometry& conv = plan.shape.conv;
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   cut(plan.block_rows, plan.block_columns);
-  parts_ = parts_worth(conv, 2e7, threads);
+  const auto products = static_cast<double>(traits_of(plan.product).pairs.size());
+  parts_ = parts_worth(conv, 2e7 / products, threads);
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/matrix/suitability.hpp"
 
+#include <algorithm>
+
 #include "base/integer.hpp"
 #include "kernels/cpu/matrix/plan.hpp"
 #include "kernels/cpu/matrix/tuning.hpp"
@@ -15,7 +17,7 @@ namespace {
 // where channels are contiguous and where they are turned. Input from behind the second-level cache
 // is waited for, while the direct kernel multiplies.
 constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
-constexpr double kMoved = 0.35, kTurned = 0.7, kWaited = 0.45;
+constexpr double kMoved = 0.5, kTurned = 0.8, kWaited = 0.45;
 
 std::int64_t reads_of(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
@@ -33,6 +35,17 @@ std::int64_t tiles_of(const ConvGeometry& conv) {
   return output.len[2] * ceil_div((output.len[3] - 1) * width + output.len[4], kTileRows);
 }
 
+/// Values of the input that are staged for an output pixel: windows of large filters overlap.
+double staged_per_pixel(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t block = matrix_tuning_space(shape, product).front().block;
+  const std::int64_t width = conv.output.len[4], columns = std::min(width, block);
+  const std::int64_t rows = std::clamp<std::int64_t>(block / width, 1, conv.output.len[3]);
+  return static_cast<double>(staged_length(conv, 1, rows) * staged_length(conv, 2, columns) *
+                             conv.filter[0] * conv.group_inputs) /
+         static_cast<double>(rows * columns);
+}
+
 }  // namespace
 
 double matrix_speedup(const DirectShape& shape, Product product) {
@@ -40,8 +53,8 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };
   const std::int64_t pixels = conv.output.len[2] * conv.output.len[3] * conv.output.len[4];
   const std::int64_t outputs = conv.group_outputs;
-  const double direct =
-      real(pixels) * real(outputs * conv.group_inputs * shape.taps()) * kMultiplyAdd;
+  const double direct = real(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2)) *
+                        real(outputs * conv.group_inputs) * kMultiplyAdd;
   const double products = real(tiles_of(conv)) * real(ceil_div(outputs, kTileLanes)) *
                           real(reads_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
@@ -52,8 +65,7 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const std::int64_t bytes =
       conv.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
   const double moves = real(pixels * outputs) * moved(conv.output) +
-                       real(pixels * staged_step(conv, 1) * staged_step(conv, 2)) *
-                           real(conv.group_inputs) *
+                       real(pixels) * staged_per_pixel(shape, product) *
                            (moved(conv.input) + (bytes > kFarBytes ? kWaited : 0));
   return direct / (products + moves);
 }

@@ -27,14 +27,6 @@ double stream_rate(const CoreRates& rates, double bytes) {
   return bytes < rates.third_level_bytes ? rates.third_level : rates.behind;
 }
 
-// Taps inside the image, which are all that direct convolution multiplies.
-std::int64_t taps_of_axis(const ConvGeometry& conv, std::size_t axis) {
-  std::int64_t taps = 0;
-  for (std::int64_t i = 0; i < conv.output.len[axis + 2]; ++i)
-    taps += taps_inside(conv, axis, i).count();
-  return taps;
-}
-
 /// Axes that are transformed.
 double passes_of(const WinogradPlan& plan) {
   return (plan.rows->taps > 1 ? 1 : 0) + (plan.columns->taps > 1 ? 1 : 0);
@@ -61,7 +53,7 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
 
 double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
   const ConvGeometry& conv = plan.shape.conv;
-  return static_cast<double>(conv.output.len[0] * taps_of_axis(conv, 1) * taps_of_axis(conv, 2)) *
+  return static_cast<double>(conv.output.len[0] * taps_along(conv, 1) * taps_along(conv, 2)) *
          static_cast<double>(plan.inputs() * ceil_div(plan.outputs(), plan.lanes())) *
          kPerDirectSum * rates.product * width_factor(plan);
 }
