@@ -12,14 +12,16 @@ namespace {
 
 /// Of numbers in pieces: those of f32 leave something out, and neither is worth it everywhere.
 void need_gain(const Question& question, Verdict& verdict) {
-  constexpr double kLeastSpeedup = 1.2;
+  // Of models: Winograd's error is larger, and it should bring something.
+  constexpr double kLeastSpeedup = 1.2, kLeastGain = 1.2;
   verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                "it multiplies and adds pieces of the numbers", 0);
   const double speedup = cpu::matrix_speedup(question.problem);
   double least = kLeastSpeedup;
   if (!cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
     least = std::max(least, cpu::winograd_speedup(question.problem, question.traits.isa,
-                                                  cpu::core_rates(question.traits.family)));
+                                                  cpu::core_rates(question.traits.family)) /
+                                kLeastGain);
   verdict.need(speedup >= least, RejectCode::Size, "expected speed",
                fmt::format("{:.2f} of the direct kernel's", speedup),
                fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);

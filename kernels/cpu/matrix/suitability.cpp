@@ -19,6 +19,13 @@ namespace {
 constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
 constexpr double kMoved = 0.5, kTurned = 0.8, kWaited = 0.45;
 
+// 1x1 filters in groups have no kernels of their own, and direct ones read planes at a third of
+// their speed.
+constexpr double kSlow = 3;
+bool is_grouped_plane(const DirectShape& shape) {
+  return shape.conv.groups > 1 && shape.taps() == 1 && shape.conv.input.stride[1] != 1;
+}
+
 std::int64_t reads_of(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   const std::int64_t depth = kTileBytes / traits_of(product).element;
@@ -54,7 +61,8 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const std::int64_t pixels = conv.output.len[2] * conv.output.len[3] * conv.output.len[4];
   const std::int64_t outputs = conv.group_outputs;
   const double direct = real(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2)) *
-                        real(outputs * conv.group_inputs) * kMultiplyAdd;
+                        real(outputs * conv.group_inputs) * kMultiplyAdd *
+                        (is_grouped_plane(shape) ? kSlow : 1);
   const double products = real(tiles_of(conv)) * real(ceil_div(outputs, kTileLanes)) *
                           real(reads_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
