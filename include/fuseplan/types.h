@@ -103,7 +103,8 @@ typedef enum FUSEPLAN_INT {
   FUSEPLAN_CONVOLUTION_ATTRIB_DETERMINISTIC = 1, /* 0 or 1. Only kernels whose result is the same in
                                                     every run */
   FUSEPLAN_CONVOLUTION_ATTRIB_STRICT = 32 /* 0 or 1. Only kernels that multiply and add what the
-                                             definition does; no Winograd, no FFT */
+                                             definition does; no Winograd, no FFT, no
+                                             f32 as sums of bf16 */
 } fuseplanConvolutionAttrib_t;
 
 typedef enum FUSEPLAN_INT {

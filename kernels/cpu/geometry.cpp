@@ -82,8 +82,24 @@ TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t positi
 
 std::int64_t taps_along(const ConvGeometry& g, std::size_t axis) {
   std::int64_t taps = 0;
-  for (std::int64_t i = 0; i < g.output.len[axis + 2]; ++i) taps += taps_inside(g, axis, i).count();
+  for (std::int64_t t = 0; t < g.filter[axis]; ++t) {
+    // Outputs first to last - 1 have this tap inside: 0 <= i * stride - before < length.
+    const std::int64_t before = g.pad_lo[axis] - t * g.dilation[axis];
+    const std::int64_t first = before > 0 ? ceil_div(before, g.stride[axis]) : 0;
+    const std::int64_t reach = g.input.len[axis + 2] + before;
+    const std::int64_t last =
+        std::min(reach > 0 ? ceil_div(reach, g.stride[axis]) : 0, g.output.len[axis + 2]);
+    taps += std::max<std::int64_t>(0, last - first);
+  }
   return taps;
+}
+
+bool is_pointwise(const ConvGeometry& g) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (g.filter[axis] != 1 || g.stride[axis] != 1 || g.pad_lo[axis] != 0 ||
+        g.input.len[axis + 2] != g.output.len[axis + 2])
+      return false;
+  return true;
 }
 
 }  // namespace fuseplan::cpu

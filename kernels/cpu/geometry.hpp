@@ -52,5 +52,7 @@ struct TapSpan {
 TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position);
 /// Taps inside the image, of all outputs along an axis: all that direct convolution multiplies.
 std::int64_t taps_along(const ConvGeometry& g, std::size_t axis);
+/// Whether each output reads the pixel at its own place.
+bool is_pointwise(const ConvGeometry& g);
 
 }  // namespace fuseplan::cpu

@@ -97,15 +97,15 @@ Extensions detect_extensions() {
 }  // namespace
 
 std::string_view family_of(const CpuModel& cpu) {
-  constexpr std::string_view kSapphire = "sapphire";
+  constexpr std::string_view kIntel = "sapphire";
   std::string_view found = "generic";
   for (const ModelRange& line : kLines)
     if (cpu.amd == line.amd && cpu.family == line.family && cpu.model >= line.first &&
         cpu.model <= line.last)
       found = line.line;
   // Virtual machines may show the number of another model, but not what it cannot do.
-  if (!cpu.amd && cpu.half_arithmetic) found = kSapphire;
-  return found == kSapphire && cpu.tiles ? "sapphire_amx" : found;
+  if (!cpu.amd && cpu.half_arithmetic) found = kIntel;
+  return found == kIntel && cpu.tiles ? "sapphire_amx" : found;
 }
 
 const CoreRates& core_rates(std::string_view family) {

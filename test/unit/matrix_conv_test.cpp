@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 
@@ -74,9 +75,12 @@ class MatrixConv : public ::testing::TestWithParam<Setting> {
   static std::vector<cpu::MatrixConfig> all_configs(const Problem& problem,
                                                     const SplitChain& chain) {
     const std::vector<cpu::MatrixConfig> space = matrix_configs(problem, chain);
-    std::vector<cpu::MatrixConfig> all = space;
+    std::vector<cpu::MatrixConfig> all = space, seen;
     for (cpu::MatrixConfig config : space) {
-      if (config.block != space.front().block) continue;
+      // Each way of reading once.
+      config.block = space.front().block;
+      if (std::ranges::find(seen, config) != seen.end()) continue;
+      seen.push_back(config);
       for (const std::int64_t block : {1, 40, 100}) {
         config.block = block;
         all.push_back(config);
@@ -129,6 +133,10 @@ TEST_P(MatrixConv, EveryConfiguration) {
       {{1, 8, 4, 6, 7}, {24, 8, 3, 3, 3}, {{1, 1, 1}, {1, 0, 2}, {1, 2, 1}, {1, 1, 2}, 1}},
       {{1, 6, 5, 9, 7}, {10, 6, 3, 3, 3}, {{1, 1, 1}, {1, 0, 2}, {2, 2, 2}, {2, 2, 1}, 1}},
       {{2, 5, 40}, {9, 5, 3}, {{1}, {2}, {2}, {1}, 1}},
+      // Joined taps whose first and last channels lie 31 apart without being neighbours.
+      {{1, 4, 3, 40}, {20, 4, 1, 8}, {{0, 3}, {0, 4}, {1, 1}, {1, 1}, 1}},
+      {{1, 16, 40}, {9, 16, 2}, {{0}, {1}, {1}, {1}, 1}},
+      {{1, 7, 5, 30}, {33, 7, 1, 9}, {{0, 4}, {0, 4}, {1, 1}, {1, 1}, 1}},
       // Rows that a stride takes together: evenly or not, above and below the image, with groups.
       {{1, 3, 40, 37}, {33, 3, 6, 5}, {{2, 2}, {3, 2}, {2, 2}, {1, 1}, 1}},
       {{2, 2, 23, 70}, {40, 2, 7, 3}, {{5, 0}, {4, 1}, {3, 1}, {1, 1}, 1}},
@@ -321,6 +329,23 @@ TEST(MatrixConfig, TextReadsBack) {
         "block=7,staged=1,joined=0,by_row=1,grid=2x3,by_plane=0",
         "block=99999999999999999999,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0"})
     EXPECT_EQ(cpu::parse_matrix_config(text), std::nullopt) << text;
+}
+
+// Rows of one pixel are contiguous whatever lies between them.
+TEST(MatrixRows, OfOnePixel) {
+  if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
+  Random random(44);
+  for (const char* text :
+       {"f32:1x256x400x1:s102400,400,1,400;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,1",
+        "f32:1x256x400x1;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,2",
+        "f32:1x64x400x1:s51200,800,2,1;conv(f32:40x64x1x1);bias(f32:1x40x1x1)->f32:1x40x400x1"}) {
+    const Problem problem = parse_problem(text);
+    const KernelCase test(problem, random);
+    ASSERT_EQ(matrix_refusal(problem, test.chain()), std::nullopt) << text;
+    for (const cpu::MatrixConfig& config : matrix_configs(problem, test.chain()))
+      EXPECT_TRUE(test.check(test.run(*matrix_recipe(problem, test.chain(), config))))
+          << to_text(config) << " " << text;
+  }
 }
 
 TEST(MatrixRefusal, SaysWhy) {

@@ -221,7 +221,7 @@ TEST(MatrixPieces, LeaveOutLittle) {
         sum += static_cast<double>(piece_at(split + pair.input * kTileBytes + 2 * i)) *
                piece_at(packed + pair.weights * cpu::kTileRows * kTileBytes + 2 * i);
       const double exact = static_cast<double>(row[i]) * tile[i];
-      ASSERT_LE(std::abs(sum - exact), std::abs(exact) * 0x1p-22) << row[i] << " x " << tile[i];
+      ASSERT_LE(std::abs(sum - exact), std::abs(exact) * 0x1p-23) << row[i] << " x " << tile[i];
       worst = std::max(worst, std::abs(sum - exact) / std::abs(exact));
     }
   }

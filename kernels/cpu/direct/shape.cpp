@@ -7,14 +7,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-bool is_pointwise(const ConvGeometry& conv) {
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 || conv.pad_lo[axis] != 0 ||
-        conv.input.len[axis + 2] != conv.output.len[axis + 2])
-      return false;
-  return true;
-}
-
 // A longer row has fewer odd tiles at its end. But a row of single pixels, merged with the rows
 // above, may no longer be contiguous: then it stays what it is.
 void merge_axes(DirectShape& shape) {

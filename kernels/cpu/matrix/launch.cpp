@@ -238,7 +238,7 @@ class Walk {
   bool in_tiles_ = false;     ///< the sums have not been stored yet
   bool strip_waits_ = false;  ///< to be finished, in the tiles; the chain points there
   const std::byte* input_ = nullptr;
-  const std::byte* next_ = nullptr;  ///< weights of the next tile of channels
+  const std::byte* next_ = nullptr;  ///< weights that will be wanted next
   MatrixWindow window_;
   std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
   const std::byte* weights_ = nullptr;         ///< of its group
@@ -280,7 +280,7 @@ class MatrixProgram final : public Program {
     Scratch scratch;
     const Launch launch{plan_,   begin_, end_,    store_,    tiles_,
                         strips_, rows_,  packer_, arguments, runner_.prepare(arguments, scratch)};
-    const MatrixSchedule schedule(plan_, arguments.parallel.threads());
+    const MatrixSchedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
       const Range units = split(schedule.units(), schedule.parts(), part);

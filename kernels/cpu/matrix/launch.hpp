@@ -10,9 +10,9 @@
 
 namespace fuseplan::cpu {
 
-/// Entry points, in the order of matrix_recipe's functions: begin, end, one per plan.specs(), one
-/// per plan.strips() or else the rows kernel, and the channel prologue if the chain has per-channel
-/// values.
+/// Entry points, in the order of matrix_recipe's functions: begin, end, store, one per
+/// plan.specs(), one per plan.strips() or else the rows kernel, and the channel prologue if the
+/// chain has per-channel values.
 std::unique_ptr<Program> matrix_program(const MatrixPlan& plan, const SplitChain& chain,
                                         std::span<const void* const> entries);
 

@@ -14,18 +14,19 @@
 namespace fuseplan::cpu {
 namespace {
 
-/// In elements, what a tap's channels are from the tap: those of the tensor, and, in joined plans,
-/// those of the taps beside and below it.
-std::vector<std::int64_t> channel_offsets(const MatrixPlan& plan) {
+/// In joined plans those of the taps beside and below it, too.
+TapChannels channels_of(const MatrixPlan& plan) {
   const auto& stride = plan.source.weight_stride;
   const std::int64_t own = plan.source.group_inputs, taps = plan.row_channels() / own;
-  std::vector<std::int64_t> offsets;
-  offsets.reserve(static_cast<std::size_t>(plan.shape.conv.group_inputs));
+  TapChannels channels;
+  channels.offsets.reserve(static_cast<std::size_t>(plan.shape.conv.group_inputs));
   for (std::int64_t h = 0; h < plan.joined_rows; ++h)
     for (std::int64_t w = 0; w < taps; ++w)
       for (std::int64_t c = 0; c < own; ++c)
-        offsets.push_back(c * stride[1] + w * stride[4] + h * stride[3]);
-  return offsets;
+        channels.offsets.push_back(c * stride[1] + w * stride[4] + h * stride[3]);
+  for (std::size_t i = 1; i < channels.offsets.size(); ++i)
+    channels.together &= channels.offsets[i] == channels.offsets[i - 1] + 1;
+  return channels;
 }
 
 /// A tap's weights of up to a vector of outputs and a step of channels, from `first` on.
@@ -35,6 +36,7 @@ struct TapBlock {
   std::int64_t output_step;
   const std::int64_t* channels;  ///< where the step's channels are, from the tap
   std::int64_t count, outputs;
+  bool together;  ///< the channels, in this order
 };
 
 /// Weights that tiles hold as they are.
@@ -87,9 +89,7 @@ class Split {
         widen_(moves_for(traits_of(product_).weights, Isa::avx512).widen) {}
 
   void operator()(const TapBlock<Element>& block, std::byte* to) const {
-    const bool together =
-        block.count == kPieceChannels && block.channels[kPieceChannels - 1] - block.channels[0] ==
-                                             kPieceChannels - 1;  // offsets rise
+    const bool together = block.together && block.count == kPieceChannels;
     const Element* first = block.tap + (block.count > 0 ? block.channels[0] : 0);
     if constexpr (std::is_same_v<Element, float>)
       if (together && block.outputs == kTileLanes)
@@ -110,7 +110,7 @@ class Split {
 
 /// Packs the vectors [first, last) of a tile of channels to where the tile's packed weights begin.
 template <typename Element, typename Write>
-void pack_vectors(const MatrixPlan& plan, std::span<const std::int64_t> channels, const void* raw,
+void pack_vectors(const MatrixPlan& plan, const TapChannels& channels, const void* raw,
                   std::int64_t group, std::int64_t tile, const Range& vectors, std::byte* packed) {
   const ConvGeometry& conv = plan.shape.conv;
   const Write write(plan);
@@ -134,8 +134,8 @@ void pack_vectors(const MatrixPlan& plan, std::span<const std::int64_t> channels
           std::min(conv.group_inputs, (plan.source.filter[1] - row) * plan.row_channels());
       write({from + tap.rest() * conv.weight_stride[2] + row * conv.weight_stride[3] +
                  w * conv.weight_stride[4],
-             plan.source.weight_stride[0], channels.data() + first,
-             std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs},
+             plan.source.weight_stride[0], channels.offsets.data() + first,
+             std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs, channels.together},
             packed + ((step * taps + number) * plan.vectors_of(tile) + within) * step_bytes);
     }
   }
@@ -151,9 +151,7 @@ auto* pack_function(const ProductTraits& product) {
 }  // namespace
 
 MatrixPacker::MatrixPacker(const MatrixPlan& plan)
-    : plan_(plan),
-      channels_(channel_offsets(plan)),
-      pack_(pack_function(traits_of(plan.product))) {}
+    : plan_(plan), channels_(channels_of(plan)), pack_(pack_function(traits_of(plan.product))) {}
 
 std::size_t MatrixPacker::size() const {
   return static_cast<std::size_t>(plan_.shape.conv.groups * plan_.group_vectors() *

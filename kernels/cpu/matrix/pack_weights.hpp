@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,12 @@ namespace fuseplan::cpu {
 ///   channel]}
 /// where a lane is 4 bytes of neighbouring input channels; by plane {[output channel][lane]}. Zeros
 /// stand behind the last input and output channel.
+/// In elements, where the channels of a tap lie, from the tap.
+struct TapChannels {
+  std::vector<std::int64_t> offsets;
+  bool together = true;  ///< one behind the other
+};
+
 class MatrixPacker {
  public:
   /// Refers to the plan.
@@ -26,10 +31,10 @@ class MatrixPacker {
   void pack_tile(const void* raw, std::int64_t group, std::int64_t tile, std::byte* packed) const;
 
  private:
-  using Pack = void (*)(const MatrixPlan&, std::span<const std::int64_t>, const void*, std::int64_t,
+  using Pack = void (*)(const MatrixPlan&, const TapChannels&, const void*, std::int64_t,
                         std::int64_t, const Range&, std::byte*);
   const MatrixPlan& plan_;
-  std::vector<std::int64_t> channels_;
+  TapChannels channels_;
   Pack pack_;
 };
 

@@ -11,9 +11,9 @@
 namespace fuseplan::cpu {
 namespace {
 
+#if defined(__x86_64__)
 constexpr std::int64_t kLanes = 16;  ///< floats of a vector
 
-#if defined(__x86_64__)
 struct Pair {
   __m512 low, high;  ///< channels 0 to 15, and 16 to 31
 };
@@ -59,6 +59,11 @@ struct Pieces {
 };
 
 template <Side kSide>
+FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<1>& to) {
+  to.piece[0] = value;
+}
+
+template <Side kSide>
 FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<2>& to) {
   const __mmask16 whole = special(value);
   to.piece[0] = leading(value);
@@ -95,11 +100,6 @@ FUSEPLAN_AVX512 inline void store_split(const Pair& value, __m512i odd, std::byt
     _mm512_storeu_si512(to + i * kTileBytes,
                         _mm512_permutex2var_epi16(_mm512_castps_si512(low.piece[i]), odd,
                                                   _mm512_castps_si512(high.piece[i])));
-}
-
-template <Side kSide>
-FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<1>& to) {
-  to.piece[0] = value;
 }
 
 inline std::uint32_t first_bits(std::int64_t count) {

@@ -64,15 +64,14 @@ void cut_blocks(MatrixPlan& plan) {
       plan.config.staged ? std::clamp<std::int64_t>(block / width, 1, output.len[3]) : 1;
 }
 
-// Rows of a tile that lie whole multiples of that apart compete for the sets of the first-level
-// cache.
-constexpr std::int64_t kConflict = 256;
-
 void lay_out_pixels(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   plan.piece_bytes = staged_piece_bytes(plan);
   plan.step_bytes = traits_of(plan.product).pieces * plan.piece_bytes;
   stage.column_bytes = plan.steps * plan.step_bytes;
+  // Rows of a tile that lie whole multiples of that apart compete for the sets of the first-level
+  // cache.
+  constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
   stage.row_bytes = stage.columns * stage.column_bytes;
   stage.phase_bytes = stage.rows * stage.row_bytes;
@@ -84,6 +83,7 @@ void lay_out_planes(MatrixPlan& plan) {
   stage.column_bytes = kLaneBytes;
   stage.row_bytes = stage.columns * stage.column_bytes;
   stage.lane_bytes = round_up(stage.rows * stage.row_bytes, kTileBytes);
+  // An odd number of lines: rows of a tile then use all sets.
   if (stage.lane_bytes % (2 * kTileBytes) == 0) stage.lane_bytes += kTileBytes;
   plan.piece_bytes = kTileRows * stage.lane_bytes;
   plan.step_bytes = traits_of(plan.product).pieces * plan.piece_bytes;
@@ -130,8 +130,12 @@ void read_in_place(MatrixPlan& plan) {
 }
 
 bool runs_on(const MatrixPlan& plan) {
-  const auto evenly = [](const View& view) {
-    return view.len[3] == 1 || view.stride[3] == view.len[4] * view.stride[4];
+  // Rows of one pixel may be contiguous and yet apart.
+  const bool lanes_are_pixels = plan.shape.tensors().lane_axis == 4;
+  const auto evenly = [&](const View& view) {
+    if (view.len[3] == 1) return true;
+    if (lanes_are_pixels && view.len[4] == 1 && view.stride[3] > 1) return false;
+    return view.stride[3] == view.len[4] * view.stride[4];
   };
   const View& output = plan.shape.conv.output;
   return !plan.config.by_row && plan.pitch == output.len[4] && evenly(output) &&
@@ -258,11 +262,13 @@ bool reads_in_place(const DirectShape& shape, Product product) {
   if (steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) !=
       conv.group_inputs)
     return false;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 || conv.pad_lo[axis] != 0 ||
-        conv.input.len[axis + 2] != conv.output.len[axis + 2])
-      return false;
-  return conv.output.len[4] >= kTileRows;
+  return is_pointwise(conv) && conv.output.len[4] >= kTileRows;
+}
+
+std::int64_t gap_columns(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  if (joining_saves(shape, product)) return 0;
+  return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
 }
 
 bool lies_by_plane(const DirectShape& shape, Product product) {

@@ -13,10 +13,10 @@
 namespace fuseplan::cpu {
 
 /// How a window's input lies in scratch: [plane tap][row phase][column
-/// phase][row][column][channel], or, by plane, [plane tap][row phase][column phase][lane of
-/// channels][row][column]. Entries that a stride of s takes in s turns are s phases, each
-/// contiguous, so that neighbouring outputs always read neighbours. Lengths of phases in rows and
-/// columns, steps in bytes.
+/// phase][row][column][step][piece][channel], or, by plane, [plane tap][row phase][column
+/// phase][step][piece][lane of channels][row][column]. Entries that a stride of s takes in s turns
+/// are s phases, each contiguous, so that neighbouring outputs always read neighbours. Lengths of
+/// phases in rows and columns, steps in bytes.
 struct MatrixStage {
   std::int64_t rows = 0, columns = 0;
   std::int64_t lane_bytes = 0;  ///< by plane
@@ -76,8 +76,8 @@ struct MatrixPlan {
   int vectors_of(std::int64_t channel_tile) const {
     return channel_tile + 1 == tiles_of_channels ? tail_vectors : grid.channels;
   }
-  /// Kernels: of 1 to the grid's tiles, for full tiles of channels and then for the last; in
-  /// plans with overlap one more, which finishes.
+  /// Kernels: of least_tiles() to the grid's tiles, for full tiles of channels and then for the
+  /// last; in plans with overlap one more, which finishes.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
   /// Tall kernels come in one size: what they sum beyond the last tile is scratch as well.
@@ -113,6 +113,9 @@ bool reads_in_place(const DirectShape& shape, Product product);
 bool lies_by_plane(const DirectShape& shape, Product product);
 /// Whether copying the taps along the width next to one another saves products.
 bool joining_saves(const DirectShape& shape, Product product);
+
+/// Staged positions between two rows of a window that is as wide as the output.
+std::int64_t gap_columns(const DirectShape& shape, Product product);
 
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
                        const MatrixConfig& config);

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 #include "base/status.hpp"
@@ -119,6 +121,10 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
   const MatrixPlan plan = matrix_plan(shape, chain, product, config);
+  const std::int64_t farthest = std::max((traits_of(product).pieces - 1) * plan.piece_bytes,
+                                         (plan.grid.pixels - 1) * kTileRows * plan.pixel_bytes);
+  require(farthest <= std::numeric_limits<std::int32_t>::max(), Status::BadParm,
+          "a window of {} bytes is out of an instruction's reach", plan.stage.bytes);
   const auto make = [&](bool streaming) {
     MatrixPlan made = plan;
     made.finish.streaming = streaming;

@@ -8,12 +8,14 @@
 
 namespace fuseplan::cpu {
 
-MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads) : plan_(plan) {
+MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights_are_raw)
+    : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   cut(plan.block_rows, plan.block_columns);
   const auto products = static_cast<double>(traits_of(plan.product).pairs.size());
   parts_ = parts_worth(conv, 2e7 / products, threads);
+  if (weights_are_raw) return;
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);

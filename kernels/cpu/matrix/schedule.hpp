@@ -16,7 +16,8 @@ struct MatrixWindow {
 /// channels; a window's units follow one another, so that its input is staged once.
 class MatrixSchedule {
  public:
-  MatrixSchedule(const MatrixPlan& plan, int threads);
+  /// `weights_are_raw`: windows stay whole, so that each tile of channels is packed once.
+  MatrixSchedule(const MatrixPlan& plan, int threads, bool weights_are_raw = false);
 
   int parts() const { return parts_; }
   std::int64_t windows() const { return planes_ * row_windows_ * column_windows_; }

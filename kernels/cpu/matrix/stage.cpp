@@ -49,12 +49,6 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
   const std::int64_t row_phases = staged_step(conv, 1);
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
   const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
-  if (plan_.config.by_plane && rows_touch(window)) {
-    const std::int64_t pixels = window.rows * window.columns;
-    copy_lanes(image + (window.plane * stride[2] + window.row * stride[3]) * plan_.source_element(),
-               {.end = pixels, .length = pixels}, stage_);
-    return stage_;
-  }
   for (std::int64_t d = 0; d < conv.filter[0]; ++d) {
     const std::int64_t plane =
         window.plane * conv.stride[0] - conv.pad_lo[0] + d * conv.dilation[0];
@@ -84,17 +78,6 @@ void MatrixStager::clear_row(std::byte* to) {
   const std::int64_t phases = staged_step(plan_.shape.conv, 2);
   for (std::int64_t phase = 0; phase < phases; ++phase)
     clear(to + phase * plan_.stage.phase_bytes, plan_.stage.row_bytes);
-}
-
-// A window of whole rows of the input, which follow one another there as they do here.
-bool MatrixStager::rows_touch(const MatrixWindow& window) const {
-  const ConvGeometry& conv = plan_.source;
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 || conv.pad_lo[axis] != 0 ||
-        conv.input.len[axis + 2] != conv.output.len[axis + 2])
-      return false;
-  return window.columns == conv.input.len[4] && plan_.pitch == window.columns &&
-         (window.rows == 1 || conv.input.stride[3] == conv.input.len[4]);
 }
 
 void MatrixStager::copy_lanes(const std::byte* from, const StagedAxis& columns, std::byte* to) {

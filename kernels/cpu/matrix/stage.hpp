@@ -26,7 +26,6 @@ class MatrixStager {
   void copy_lanes(const std::byte* from, const StagedAxis& columns, std::byte* to);
   void copy_lane(const std::byte* from, std::int64_t channel, const StagedAxis& columns,
                  std::byte* to);
-  bool rows_touch(const MatrixWindow& window) const;
 
   const MatrixPlan& plan_;
   PixelCopy copy_;            ///< to what tiles read

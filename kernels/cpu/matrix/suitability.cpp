@@ -35,10 +35,9 @@ std::int64_t reads_of(const DirectShape& shape, Product product) {
 }
 
 /// Of one image and group: rows run on through what lies between them.
-std::int64_t tiles_of(const ConvGeometry& conv) {
-  const View& output = conv.output;
-  const std::int64_t between = (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
-  const std::int64_t width = output.len[4] + between;
+std::int64_t tiles_of(const DirectShape& shape, Product product) {
+  const View& output = shape.conv.output;
+  const std::int64_t width = output.len[4] + gap_columns(shape, product);
   return output.len[2] * ceil_div((output.len[3] - 1) * width + output.len[4], kTileRows);
 }
 
@@ -63,7 +62,7 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const double direct = real(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2)) *
                         real(outputs * conv.group_inputs) * kMultiplyAdd *
                         (is_grouped_plane(shape) ? kSlow : 1);
-  const double products = real(tiles_of(conv)) * real(ceil_div(outputs, kTileLanes)) *
+  const double products = real(tiles_of(shape, product)) * real(ceil_div(outputs, kTileLanes)) *
                           real(reads_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
   const bool planes = prefers_planes(shape, product);

@@ -72,10 +72,9 @@ bool prefers_wide(const DirectShape& shape, Product product) {
 }
 
 /// One call of tall kernels sums a whole plane, or close to it.
-bool is_small(const DirectShape& shape) {
-  const ConvGeometry& conv = shape.conv;
-  const std::int64_t between = (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
-  return (conv.output.len[3] - 1) * (conv.output.len[4] + between) + conv.output.len[4] <=
+bool is_small(const DirectShape& shape, Product product) {
+  const View& output = shape.conv.output;
+  return (output.len[3] - 1) * (output.len[4] + gap_columns(shape, product)) + output.len[4] <=
          kTallGrid.rows();
 }
 
@@ -86,7 +85,8 @@ bool prefers_tall(const DirectShape& shape, Product product) {
   const ProductTraits& traits = traits_of(product);
   const std::int64_t weights =
       conv.group_inputs * conv.output.len[1] * shape.taps() * traits.element * traits.pieces;
-  return traits.is_split() && shape.taps() > 1 && is_small(shape) && weights > kKeptWeights;
+  return traits.is_split() && shape.taps() > 1 && is_small(shape, product) &&
+         weights > kKeptWeights;
 }
 
 TileGrid grid_of(const DirectShape& shape, Product product) {
@@ -128,7 +128,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   };
   add_other(kSquareGrid);
   if (fills_lines_wide(shape)) add_other(kWideGrid);
-  if (is_small(shape)) add_other(kTallGrid);
+  if (is_small(shape, product)) add_other(kTallGrid);
   return configs;
 }
 
