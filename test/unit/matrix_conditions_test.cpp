@@ -48,6 +48,8 @@ TEST(MatrixConditions, RefusesTheRestAndSaysWhy) {
       // One pixel, few channels, and what Winograd does faster.
       {"f32:1x512x1x1;conv(f32:512x512x1x1)", RejectCode::Size},
       {"f32:1x4x56x56;conv(f32:4x4x1x1)", RejectCode::Size},
+      {"f32:1x64x300x300;conv(f32:64x64x200x200)", RejectCode::Size},
+      {"bf16:1x64x300x300;conv(bf16:64x64x200x200)", RejectCode::Size},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1)", RejectCode::Size},
       {"f32:1x256x14x14;conv(f32:64x256x1x1)->f32:1x64x14x14:s25088,392,28,2", RejectCode::Layout},
   };

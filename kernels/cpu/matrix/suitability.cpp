@@ -19,6 +19,8 @@ namespace {
 constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
 constexpr double kMoved = 0.5, kTurned = 0.8, kWaited = 0.45;
 
+double real(std::int64_t count) { return static_cast<double>(count); }
+
 // 1x1 filters in groups have no kernels of their own, and direct ones read planes at a third of
 // their speed.
 constexpr double kSlow = 3;
@@ -47,21 +49,20 @@ double staged_per_pixel(const DirectShape& shape, Product product) {
   const std::int64_t block = matrix_tuning_space(shape, product).front().block;
   const std::int64_t width = conv.output.len[4], columns = std::min(width, block);
   const std::int64_t rows = std::clamp<std::int64_t>(block / width, 1, conv.output.len[3]);
-  return static_cast<double>(staged_length(conv, 1, rows) * staged_length(conv, 2, columns) *
-                             conv.filter[0] * conv.group_inputs) /
-         static_cast<double>(rows * columns);
+  return real(staged_length(conv, 1, rows)) / real(rows) * real(staged_length(conv, 2, columns)) /
+         real(columns) * real(conv.filter[0]) * real(conv.group_inputs);
 }
 
 }  // namespace
 
 double matrix_speedup(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
-  const auto real = [](std::int64_t count) { return static_cast<double>(count); };
-  const std::int64_t pixels = conv.output.len[2] * conv.output.len[3] * conv.output.len[4];
+  const double pixels =
+      real(conv.output.len[2]) * real(conv.output.len[3]) * real(conv.output.len[4]);
   const std::int64_t outputs = conv.group_outputs;
-  const double direct = real(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2)) *
-                        real(outputs * conv.group_inputs) * kMultiplyAdd *
-                        (is_grouped_plane(shape) ? kSlow : 1);
+  const double direct = real(taps_along(conv, 0)) * real(taps_along(conv, 1)) *
+                        real(taps_along(conv, 2)) * real(outputs) * real(conv.group_inputs) *
+                        kMultiplyAdd * (is_grouped_plane(shape) ? kSlow : 1);
   const double products = real(tiles_of(shape, product)) * real(ceil_div(outputs, kTileLanes)) *
                           real(reads_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
@@ -71,8 +72,8 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   };
   const std::int64_t bytes =
       conv.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
-  const double moves = real(pixels * outputs) * moved(conv.output) +
-                       real(pixels) * staged_per_pixel(shape, product) *
+  const double moves = pixels * real(outputs) * moved(conv.output) +
+                       pixels * staged_per_pixel(shape, product) *
                            (moved(conv.input) + (bytes > kFarBytes ? kWaited : 0));
   return direct / (products + moves);
 }
