@@ -27,17 +27,6 @@ void need_gain(const Question& question, Verdict& verdict) {
                fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);
 }
 
-/// Kernels read a list of where each tap of each 32 channels is.
-void need_short_sums(const ConvOp& conv, Verdict& verdict) {
-  constexpr double kMost = 1 << 16;
-  double terms = static_cast<double>(conv.weights.lens[1]) / 32;
-  for (std::size_t axis = 2; axis < conv.weights.lens.size(); ++axis)
-    terms *= static_cast<double>(conv.weights.lens[axis]);
-  verdict.need(terms <= kMost, RejectCode::Size, "filter",
-               fmt::format("{:.0f} taps of 32 channels", terms),
-               fmt::format("at most {:.0f}", kMost), {}, 0);
-}
-
 class CpuMatrix final : public Solver {
  public:
   std::string_view id() const override { return "cpu_matrix"; }
@@ -62,7 +51,12 @@ class CpuMatrix final : public Solver {
     verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= kFewest, RejectCode::Convolution,
                  "groups", fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
                  "one group, or groups of at least 32 input channels", {}, 0);
-    need_short_sums(conv, verdict);
+    constexpr std::int64_t kMostTerms = 1 << 16;
+    const std::int64_t terms = cpu::matrix_terms(question.problem);
+    verdict.need(terms <= kMostTerms, RejectCode::Size, "filter",
+                 fmt::format("{} taps of some channels each", terms),
+                 fmt::format("at most {}", kMostTerms), {}, 0);
+    if (!verdict.accepted()) return;
     need_layout(verdict, cpu::matrix_refusal(question.problem, question.chain));
     if (verdict.accepted() && cpu::splits_numbers(question.problem)) need_gain(question, verdict);
   }

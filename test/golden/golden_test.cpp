@@ -59,9 +59,8 @@ TEST(Golden, SolversAndReasons) {
   for (const Traits& traits : kTraits)
     for (const std::string& sample : all_samples()) {
       const Problem problem = parse_problem(sample);
-      const DType input = problem.input().dtype;
       // Tiles change nothing for others.
-      if (traits.extensions.tiles_bf16 && input != DType::bf16 && !is_byte(input)) continue;
+      if (traits.extensions.tiles_bf16 && problem.conv() == nullptr) continue;
       const SplitChain chain = optimize(lower(problem), {});
       const Selection selection = select_solvers({problem, chain, traits}, {});
       text += fmt::format("{} on {}\n", sample, traits.to_text());

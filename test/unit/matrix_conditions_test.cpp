@@ -2,8 +2,7 @@
 // What the solver takes and refuses, with the reason it gives.
 #include <gtest/gtest.h>
 
-#include "expr/passes.hpp"
-#include "solve/solver.hpp"
+#include "conditions.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -11,15 +10,11 @@ namespace {
 constexpr cpu::Extensions kTiles{.bf16 = true, .tiles_bf16 = true, .tiles_int8 = true};
 
 Verdict ask(const std::string& text, const cpu::Extensions& extensions = kTiles) {
-  const Problem problem = parse_problem(text);
-  const SplitChain chain = optimize(lower(problem), {});
-  const Traits traits{.backend = "cpu",
-                      .isa = cpu::Isa::avx512,
-                      .extensions = extensions,
-                      .family = "sapphire_amx"};
-  Verdict verdict("cpu_matrix");
-  find_solver("cpu_matrix")->accepts({problem, chain, traits}, verdict);
-  return verdict;
+  return ask_solver("cpu_matrix", text,
+                    {.backend = "cpu",
+                     .isa = cpu::Isa::avx512,
+                     .extensions = extensions,
+                     .family = "sapphire_amx"});
 }
 
 TEST(MatrixConditions, TakesWhatItIsFasterFor) {
@@ -53,12 +48,7 @@ TEST(MatrixConditions, RefusesTheRestAndSaysWhy) {
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1)", RejectCode::Size},
       {"f32:1x256x14x14;conv(f32:64x256x1x1)->f32:1x64x14x14:s25088,392,28,2", RejectCode::Layout},
   };
-  for (const auto& [text, code] : cases) {
-    const Verdict verdict = ask(text);
-    ASSERT_EQ(verdict.rejections().size(), 1U) << text;
-    EXPECT_EQ(verdict.rejections().front().code, code)
-        << text << ": " << verdict.rejections().front().sentence();
-  }
+  for (const auto& [text, code] : cases) expect_refused(ask(text), code, text);
 }
 
 TEST(MatrixConditions, NeedsTheTilesOfTheType) {
@@ -67,9 +57,7 @@ TEST(MatrixConditions, NeedsTheTilesOfTheType) {
        {"f32:1x256x14x14;conv(f32:256x256x1x1)", "f16:1x256x14x14;conv(f16:256x256x1x1)",
         "bf16:1x256x14x14;conv(bf16:256x256x1x1)"}) {
     EXPECT_TRUE(ask(text, kReal).accepted()) << text;
-    const Verdict verdict = ask(text, kBytes);
-    ASSERT_EQ(verdict.rejections().size(), 1U) << text;
-    EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
+    expect_refused(ask(text, kBytes), RejectCode::Device, text);
   }
 }
 

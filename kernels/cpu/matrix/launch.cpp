@@ -67,8 +67,8 @@ class Walk {
     window_ = window;
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
-    const std::int64_t pixels = (window.rows - 1) * plan_.pitch + window.columns;
-    whole_strips_ = plan_.overlaps && plan_.runs_on ? pixels / plan_.grid.rows() : 0;
+    positions_ = plan_.positions(window.rows, window.columns);
+    whole_strips_ = plan_.overlaps && plan_.runs_on ? positions_ / plan_.grid.rows() : 0;
     if (tile_weights_ == nullptr)
       weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
                  window.group * plan_.group_vectors() * plan_.vector_bytes();
@@ -159,29 +159,36 @@ class Walk {
     }
   }
 
-  /// Positions [begin, end) of the window, whose sums lie side by side.
   void finish_planes(std::int64_t begin, std::int64_t end) {
-    const std::int64_t pixels = (window_.rows - 1) * plan_.pitch + window_.columns;
-    end = std::min(end, pixels);
+    each_run(begin, std::min(end, positions_),
+             [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t pixels) {
+               chain_at(row, column);
+               chain_.finish_rows(sums_ + at - begin, plan_.sums_bytes() / kLaneBytes, channels_,
+                                  pixels);
+             });
+  }
+
+  /// Calls f(position, row, column, pixels) for what positions [begin, end) have of each row of the
+  /// window, or at once for rows that follow one another.
+  template <typename F>
+  void each_run(std::int64_t begin, std::int64_t end, const F& f) {
+    if (plan_.runs_on) return f(begin, 0, begin, end - begin);
     for (std::int64_t at = begin; at < end;) {
-      const std::int64_t row = plan_.runs_on ? 0 : at / plan_.pitch,
-                         column = at - row * plan_.pitch;
-      const std::int64_t row_end = plan_.runs_on ? end : row * plan_.pitch + window_.columns;
-      const std::int64_t count = std::min(end, row_end) - at;
-      if (count > 0) {
-        chain_.at(
-            {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
-        chain_.finish_rows(sums_ + at - begin, plan_.sums_bytes() / kLaneBytes, channels_, count);
-      }
-      at = plan_.runs_on ? end : (row + 1) * plan_.pitch;
+      const std::int64_t row = at / plan_.pitch, column = at % plan_.pitch;
+      const std::int64_t pixels = std::min(end - at, window_.columns - column);
+      if (pixels > 0) f(at, row, column, pixels);
+      at += plan_.pitch - column;
     }
+  }
+
+  const RowsCall& chain_at(std::int64_t row, std::int64_t column) {
+    return chain_.at(
+        {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
   void sum(int count, std::int64_t channel_tile) {
-    const bool leaves = plan_.overlaps &&
-                        std::max(count, plan_.least_tiles()) == plan_.grid.pixels &&
-                        plan_.vectors_of(channel_tile) == plan_.grid.channels;
+    const bool leaves = plan_.overlaps && plan_.is_full(count, channel_tile);
     if (!leaves) finish_strip();
     const TileKernel kernel =
         strip_waits_ ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
@@ -205,19 +212,15 @@ class Walk {
 
   // Applies the chain to the tile's own pixels, row of the output by row, and stores.
   void finish(const PixelTile& tile, const float* sums) {
-    for (std::int64_t i = tile.skip; i < tile.skip + tile.count;) {
-      const std::int64_t position = tile.position + i, left = tile.skip + tile.count - i;
-      const std::int64_t row = plan_.runs_on ? 0 : position / plan_.pitch;
-      const std::int64_t column = position - row * plan_.pitch;
-      const std::int64_t pixels = plan_.runs_on ? left : std::min(left, window_.columns - column);
-      if (pixels > 0) finish(row, column, pixels, sums + i * width_);
-      i += plan_.runs_on ? left : std::min(left, plan_.pitch - column);
-    }
+    const std::int64_t begin = tile.position + tile.skip;
+    each_run(begin, begin + tile.count,
+             [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t pixels) {
+               finish(row, column, pixels, sums + (at - tile.position) * width_);
+             });
   }
 
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
-    const RowsCall& chain = chain_.at(
-        {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+    const RowsCall& chain = chain_at(row, column);
     if (plan_.overlaps && pixels == plan_.grid.rows() && channels_ == plan_.grid.lanes()) {
       strip_waits_ = true;
       return;
@@ -240,10 +243,10 @@ class Walk {
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights that will be wanted next
   MatrixWindow window_;
-  std::int64_t tiles_ = 0, whole_strips_ = 0;  ///< of the window
-  const std::byte* weights_ = nullptr;         ///< of its group
-  std::byte* tile_weights_ = nullptr;          ///< packed in passing, if the weights are raw
-  std::int64_t weight_bytes_ = 0;              ///< of a tile of channels
+  std::int64_t positions_ = 0, tiles_ = 0, whole_strips_ = 0;  ///< of the window
+  const std::byte* weights_ = nullptr;                         ///< of its group
+  std::byte* tile_weights_ = nullptr;  ///< packed in passing, if the weights are raw
+  std::int64_t weight_bytes_ = 0;      ///< of a tile of channels
   MatrixTileCall call_;
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;

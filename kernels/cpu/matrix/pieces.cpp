@@ -111,9 +111,7 @@ FUSEPLAN_AVX512 inline Pair load(const float* from, std::uint32_t mask) {
           _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> kLanes), from + kLanes)};
 }
 
-struct F16 {
-  std::uint16_t bits;
-};
+using F16 = std::uint16_t;
 FUSEPLAN_AVX512 inline Pair load(const F16* from, std::uint32_t mask) {
   const __m512i bits = _mm512_maskz_loadu_epi16(mask, from);
   return {_mm512_cvtph_ps(_mm512_castsi512_si256(bits)),

@@ -90,9 +90,9 @@ void lay_out_planes(MatrixPlan& plan) {
   stage.phase_bytes = plan.steps * plan.step_bytes;
   plan.tile_row_bytes = stage.lane_bytes;
   constexpr std::int64_t kMostPositions = 256;
-  plan.strip_positions = std::min(
-      kMostPositions,
-      round_up((plan.block_rows - 1) * stage.columns + plan.block_columns, plan.grid.rows()));
+  plan.strip_positions =
+      std::min(kMostPositions,
+               round_up(plan.positions(plan.block_rows, plan.block_columns), plan.grid.rows()));
 }
 
 void stage_window(MatrixPlan& plan) {
@@ -100,13 +100,13 @@ void stage_window(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);
+  plan.pitch = stage.columns;
   plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   // The last tiles read what nobody wants.
   stage.bytes =
       conv.filter[0] * stage.plane_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
-  plan.pitch = stage.columns;
   // A step's taps overlap in what they read: they follow one another.
   for (std::int64_t step = 0; step < plan.steps; ++step)
     for (std::int64_t d = 0; d < conv.filter[0]; ++d)
@@ -164,10 +164,10 @@ Far far_operand(const MatrixPlan& plan) {
 /// before them are in use, some by each call: those of the next tile of channels, or, where a
 /// single call uses them up, those that it will read itself a little later.
 void plan_fetches(MatrixPlan& plan) {
-  constexpr std::int64_t kKept = 1280 << 10, kLittleLater = 32 << 10;
+  constexpr std::int64_t kLittleLater = 32 << 10;
   const std::int64_t calls = plan.window_calls();
   const std::int64_t step_lines = plan.grid.channels * traits_of(plan.product).pieces * kTileRows;
-  if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKept) return;
+  if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKeptWeights) return;
   plan.next_lines = static_cast<int>(ceil_div(step_lines, calls));
   plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
   if (calls == 1) plan.fetches_ahead = kLittleLater;
@@ -231,13 +231,13 @@ std::int64_t MatrixPlan::vector_bytes() const {
 
 std::int64_t MatrixPlan::tiles(std::int64_t rows, std::int64_t columns) const {
   if (config.by_row) return rows * ceil_div(columns, kTileRows);
-  return ceil_div((rows - 1) * pitch + columns, kTileRows);
+  return ceil_div(positions(rows, columns), kTileRows);
 }
 
 PixelTile MatrixPlan::tile(std::int64_t index, std::int64_t rows, std::int64_t columns,
                            std::int64_t column) const {
   PixelTile tile;
-  std::int64_t row = 0, end = (rows - 1) * pitch + columns;
+  std::int64_t row = 0, end = positions(rows, columns);
   if (config.by_row) {
     const std::int64_t across = ceil_div(columns, kTileRows);
     row = index / across;
@@ -253,6 +253,12 @@ PixelTile MatrixPlan::tile(std::int64_t index, std::int64_t rows, std::int64_t c
   tile.skip = static_cast<int>(std::max<std::int64_t>(0, column + own - last));
   tile.position -= tile.skip;
   return tile;
+}
+
+std::int64_t terms_of(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t joined = joining_saves(shape, product) ? conv.filter[2] : 1;
+  return shape.taps() / joined * steps_of(joined * conv.group_inputs, product);
 }
 
 bool reads_in_place(const DirectShape& shape, Product product) {

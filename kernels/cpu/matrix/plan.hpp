@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/integer.hpp"
@@ -82,6 +83,11 @@ struct MatrixPlan {
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
   /// Tall kernels come in one size: what they sum beyond the last tile is scratch as well.
   int least_tiles() const { return grid == kTallGrid ? grid.pixels : 1; }
+  /// Whether a kernel that is called for so many tiles sums as many as there are registers for.
+  bool is_full(int tiles, std::int64_t channel_tile) const {
+    return std::max(tiles, least_tiles()) == grid.pixels &&
+           vectors_of(channel_tile) == grid.channels;
+  }
   /// Strip finishers: for full tiles of channels, then, if it differs, for the last.
   std::vector<StripSpec> strips() const;
   std::size_t strip_of(std::int64_t channel_tile) const {
@@ -100,13 +106,21 @@ struct MatrixPlan {
   }
   /// By plane, from one channel's sums to the next.
   std::int64_t sums_bytes() const { return strip_positions * kLaneBytes + kTileBytes; }
-  /// Tiles of a window of so many rows and columns.
+  /// Positions and tiles of a window of so many rows and columns.
+  std::int64_t positions(std::int64_t rows, std::int64_t columns) const {
+    return (rows - 1) * pitch + columns;
+  }
   std::int64_t tiles(std::int64_t rows, std::int64_t columns) const;
   /// The window's first column says how far a tile may reach back.
   PixelTile tile(std::int64_t index, std::int64_t rows, std::int64_t columns,
                  std::int64_t column) const;
 };
 
+/// Bytes of packed weights that a second-level cache of 2 MB keeps from window to window.
+inline constexpr std::int64_t kKeptWeights = 1280 << 10;
+
+/// Terms of a sum: taps, or those that are not joined, in steps of channels.
+std::int64_t terms_of(const DirectShape& shape, Product product);
 /// Whether tiles can read the input where it lies.
 bool reads_in_place(const DirectShape& shape, Product product);
 /// Whether sums can be of channels x pixels: those of real numbers whose rows are contiguous.

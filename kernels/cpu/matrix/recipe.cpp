@@ -74,18 +74,6 @@ class MatrixRecipe final : public Recipe {
   SplitChain chain_;
 };
 
-/// Pixels of sums by plane that are stored together, at least.
-constexpr std::int64_t kLongRow = 16;
-
-/// The output as runs of pixels.
-View planes_of(const MatrixPlan& plan) {
-  View output = plan.shape.conv.output;
-  if (!plan.runs_on) return output;
-  output.len[4] *= output.len[3];
-  output.len[3] = 1;
-  return output;
-}
-
 }  // namespace
 
 std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain) {
@@ -100,6 +88,11 @@ std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChai
 
 bool splits_numbers(const Problem& problem) {
   return traits_of(product_of(direct_shape(problem, {}))).is_split();
+}
+
+std::int64_t matrix_terms(const Problem& problem) {
+  const DirectShape shape = direct_shape(problem, {});
+  return terms_of(shape, product_of(shape));
 }
 
 double matrix_speedup(const Problem& problem) {
@@ -130,16 +123,13 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
     made.finish.streaming = streaming;
     return std::make_shared<MatrixRecipe>(std::move(made), chain);
   };
-  if (config.by_plane) {
-    const ChainTensors tensors = shape.tensors();
-    const View planes = planes_of(plan);
-    return with_streaming(
-        {planes, tensors.dtype, tensors.elements, tensors.lane_axis, tensors.row_axis}, chain,
-        kLongRow, make);
-  }
-  // Neighbouring vectors are stored together; every group begins with one.
-  const std::int64_t lanes = std::gcd(shape.conv.group_outputs, std::int64_t{plan.grid.lanes()});
-  return plan.in_strips ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
+  // Rows align their own stores. Of strips, neighbouring vectors are stored together, and every
+  // group begins with one.
+  const std::int64_t lanes =
+      config.by_plane ? kTileLanes
+                      : std::gcd(shape.conv.group_outputs, std::int64_t{plan.grid.lanes()});
+  const bool may_stream = config.by_plane || plan.in_strips;
+  return may_stream ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
 }
 
 }  // namespace fuseplan::cpu

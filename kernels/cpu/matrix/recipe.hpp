@@ -23,6 +23,8 @@ std::optional<std::string> matrix_refusal(const Problem& problem, const SplitCha
 
 /// Whether it multiplies and adds pieces of the numbers.
 bool splits_numbers(const Problem& problem);
+/// Steps in which a kernel sums an output. It reads a list of them.
+std::int64_t matrix_terms(const Problem& problem);
 /// What that is expected to gain over the direct kernel.
 double matrix_speedup(const Problem& problem);
 

@@ -28,14 +28,6 @@ bool is_grouped_plane(const DirectShape& shape) {
   return shape.conv.groups > 1 && shape.taps() == 1 && shape.conv.input.stride[1] != 1;
 }
 
-std::int64_t reads_of(const DirectShape& shape, Product product) {
-  const ConvGeometry& conv = shape.conv;
-  const std::int64_t depth = kTileBytes / traits_of(product).element;
-  const bool joins = joining_saves(shape, product);
-  const std::int64_t taps = joins ? shape.taps() / conv.filter[2] : shape.taps();
-  return taps * ceil_div(conv.group_inputs * (joins ? conv.filter[2] : 1), depth);
-}
-
 /// Of one image and group: rows run on through what lies between them.
 std::int64_t tiles_of(const DirectShape& shape, Product product) {
   const View& output = shape.conv.output;
@@ -64,7 +56,7 @@ double matrix_speedup(const DirectShape& shape, Product product) {
                         real(taps_along(conv, 2)) * real(outputs) * real(conv.group_inputs) *
                         kMultiplyAdd * (is_grouped_plane(shape) ? kSlow : 1);
   const double products = real(tiles_of(shape, product)) * real(ceil_div(outputs, kTileLanes)) *
-                          real(reads_of(shape, product)) *
+                          real(terms_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
   const bool planes = prefers_planes(shape, product);
   const auto moved = [&](const View& view) {

@@ -14,7 +14,6 @@ namespace {
 // weights that stream past it, and a window's input of the second; and how many weights the second
 // keeps from one window to the next.
 constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptBytes = 768 << 10;
-constexpr std::int64_t kKeptWeights = 1280 << 10;
 
 /// Of an output pixel, in place or as it is staged.
 std::int64_t input_bytes(const DirectShape& shape, Product product) {
