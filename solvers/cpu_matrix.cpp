@@ -65,6 +65,10 @@ class CpuMatrix final : public Solver {
     return texts_of(cpu::matrix_configs(question.problem, question.chain));
   }
 
+  std::string first_config(const Question& question) const override {
+    return to_text(cpu::matrix_configs(question.problem, question.chain).front());
+  }
+
   Kernel build(const Question& question, std::string_view config) const override {
     const auto parsed = config_of(cpu::parse_matrix_config, id(), config);
     return {"cpu_matrix", cpu::matrix_recipe(question.problem, question.chain, parsed)};

@@ -188,13 +188,12 @@ class Walk {
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
   void sum(int count, std::int64_t channel_tile) {
-    const bool leaves = plan_.overlaps && plan_.is_full(count, channel_tile);
-    if (!leaves) finish_strip();
-    const TileKernel kernel =
-        strip_waits_ ? launch_.tiles.back() : launch_.tiles[plan_.kernel_of(count, channel_tile)];
-    kernel(&call_);
+    const bool overlaps = plan_.overlaps && plan_.is_full(count, channel_tile);
+    if (!overlaps) finish_strip();
+    call_.finishes = strip_waits_;
+    launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
     strip_waits_ = false;
-    in_tiles_ = leaves;
+    in_tiles_ = overlaps;
   }
 
   void finish_strip() {

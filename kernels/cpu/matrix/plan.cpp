@@ -202,11 +202,7 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
     }
   const auto full = static_cast<std::size_t>(grid.pixels - least_tiles() + 1);
   if (tail_vectors == grid.channels) list.resize(full);
-  if (overlaps) {
-    list[full - 1].leaves = true;
-    list.push_back(list[full - 1]);
-    list.back().finishes = true;
-  }
+  list[full - 1].overlaps = overlaps;
   return list;
 }
 

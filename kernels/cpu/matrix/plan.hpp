@@ -78,7 +78,7 @@ struct MatrixPlan {
     return channel_tile + 1 == tiles_of_channels ? tail_vectors : grid.channels;
   }
   /// Kernels: of least_tiles() to the grid's tiles, for full tiles of channels and then for the
-  /// last; in plans with overlap one more, which finishes.
+  /// last.
   std::vector<MatrixTileSpec> specs() const;
   std::size_t kernel_of(int tiles, std::int64_t channel_tile) const;
   /// Tall kernels come in one size: what they sum beyond the last tile is scratch as well.

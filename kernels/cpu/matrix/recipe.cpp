@@ -42,8 +42,7 @@ class MatrixRecipe final : public Recipe {
     functions.push_back({"matrix_end", emit_matrix_end()});
     functions.push_back({"matrix_store", emit_matrix_store(plan_.grid)});
     for (const MatrixTileSpec& spec : plan_.specs())
-      functions.push_back({fmt::format("matrix_tile_{}x{}{}", spec.tiles, spec.vectors,
-                                       spec.finishes ? "_finishing" : ""),
+      functions.push_back({fmt::format("matrix_tile_{}x{}", spec.tiles, spec.vectors),
                            emit_matrix_tile(spec, plan_.finish)});
     if (!plan_.in_strips) functions.push_back({"matrix_rows", emit_rows(rows())});
     for (const StripSpec& spec : plan_.strips())

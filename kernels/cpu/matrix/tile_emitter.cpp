@@ -40,26 +40,23 @@ Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, in
 class MatrixTileCode {
  public:
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
-      : spec_(spec), code_(Isa::avx512) {
-    if (spec.finishes) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
+      : spec_(spec), unrolled_(unrolled_steps(spec)), code_(Isa::avx512) {
+    if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
 
   std::vector<std::byte> emit() {
     code_.enter();
     read_call();
-    std::int64_t steps = spec_.steps;
-    if (strip_)
-      steps -= finish_meanwhile();
-    else
-      each_sum([&](int t, int v) { code_.tilezero(sums(t, v)); });
-    code_.vpxor(xmm0, xmm0, xmm0);
-    // Steps of many products need no others beside them.
-    const std::int64_t unrolled = traits_of(spec_.product).is_split() ? 1 : 4;
-    const std::int64_t turns = steps > unrolled ? steps / unrolled : 0;
-    if (turns > 0) repeat(turns, [&] { sum_awake(static_cast<int>(unrolled)); });
-    if (turns * unrolled < steps) sum_awake(static_cast<int>(steps - turns * unrolled));
-    if (!spec_.leaves) store();
+    Xbyak::Label turns, rest;
+    if (strip_) finish_or_go_on(turns, rest);
+    each_sum([&](int t, int v) { code_.tilezero(sums(t, v)); });
+    begin_turns(spec_.steps);
+    if (spec_.steps >= unrolled_) repeat(turns, [&] { sum_awake(unrolled_); });
+    code_.L(rest);
+    if (spec_.steps % unrolled_ > 0) sum_awake(static_cast<int>(spec_.steps % unrolled_));
+    if (!spec_.overlaps) store();
     code_.leave();
+    if (shares_step()) emit_step();
     return code_.finish();
   }
 
@@ -77,18 +74,39 @@ class MatrixTileCode {
     StripEmitter emitter;
   };
 
-  template <typename F>
-  void repeat(std::int64_t turns, const F& f) {
-    Xbyak::Label next;
-    code_.mov(ecx, static_cast<std::uint32_t>(turns));
-    code_.align(32);
-    code_.L(next);
-    f();
-    code_.dec(ecx);
-    code_.jnz(next);
+  // Steps of many products need no others beside them, and short sums no loop twice.
+  static int unrolled_steps(const MatrixTileSpec& spec) {
+    constexpr int kUnrolled = 4;
+    if (traits_of(spec.product).is_split()) return 1;
+    return spec.steps >= kUnrolled || !spec.overlaps ? kUnrolled : 1;
   }
 
-  /// Returns the steps that were summed in the meantime.
+  /// Repeats as often as ecx says.
+  template <typename F>
+  void repeat(Xbyak::Label& turn, const F& f) {
+    code_.align(32);
+    code_.L(turn);
+    f();
+    code_.dec(ecx);
+    code_.jnz(turn, Xbyak::CodeGenerator::T_NEAR);
+  }
+
+  void begin_turns(std::int64_t steps) {
+    code_.mov(ecx, static_cast<std::uint32_t>(steps / unrolled_));
+    code_.vpxor(xmm0, xmm0, xmm0);
+  }
+
+  /// Where a strip waits in the tiles, finishes it and goes on with the steps that are left.
+  void finish_or_go_on(Xbyak::Label& turns, Xbyak::Label& rest) {
+    Xbyak::Label fresh;
+    code_.je(fresh, Xbyak::CodeGenerator::T_NEAR);
+    const std::int64_t left = spec_.steps - finish_meanwhile();
+    begin_turns(left);
+    code_.jmp(left >= unrolled_ ? turns : rest, Xbyak::CodeGenerator::T_NEAR);
+    code_.L(fresh);
+  }
+
+  /// Returns the steps that were summed in the meantime: a multiple of those of a turn.
   std::int64_t finish_meanwhile() {
     constexpr std::int64_t kMostSteps = 8;
     const int most = StripEmitter::most_pixels(strip_->spec);
@@ -104,8 +122,10 @@ class MatrixTileCode {
     store_and_sum();
     finish();
     if (steps == 1) return steps;
-    repeat(steps - 1, [&] {
-      sum_steps(1);
+    Xbyak::Label next;
+    code_.mov(ecx, static_cast<std::uint32_t>(steps - 1));
+    repeat(next, [&] {
+      shares_step() ? code_.call(step_) : sum_steps(1);
       finish();
     });
     return steps;
@@ -122,6 +142,7 @@ class MatrixTileCode {
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
       strip_->pointers.read(rcx);
     }
+    if (strip_) code_.cmp(byte[rdi + static_cast<int>(offsetof(MatrixTileCall, finishes))], 0);
     code_.mov(kStored, field(offsetof(MatrixTileCall, sums)));
     code_.mov(kInputRow, static_cast<std::uint64_t>(spec_.row_bytes));
     code_.mov(kWeightsRow.cvt32(), kTileBytes);
@@ -146,6 +167,15 @@ class MatrixTileCode {
     sum_steps(steps, [](int, int) {});
   }
 
+  /// A step of many products stands once, for both loops of a kernel that has two.
+  bool shares_step() const { return strip_ && unrolled_ == 1 && spec_.steps > 1; }
+  void emit_step() {
+    code_.align(32);
+    code_.L(step_);
+    sum_steps(1);
+    code_.ret();
+  }
+
   /// The first step, whose products wait for no store but that of their own tile.
   void store_and_sum() {
     set_stored_row();
@@ -164,7 +194,7 @@ class MatrixTileCode {
   }
 
   void sum_awake(int steps) {
-    sum_steps(steps);
+    shares_step() ? code_.call(step_) : sum_steps(steps);
     stay_awake();
   }
 
@@ -258,7 +288,9 @@ class MatrixTileCode {
                                    kStoredRow = rax;
   static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
   const MatrixTileSpec& spec_;
+  const int unrolled_;  ///< steps of a turn
   VectorCode code_;
+  Xbyak::Label step_;
   std::optional<Strip> strip_;
 };
 

@@ -77,9 +77,10 @@ struct MatrixTileSpec {
   std::int64_t tile_bytes = 0;   ///< from one tile's input to the next, if the same in every call
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
-  int next_lines = 0;     ///< cache lines of the next weights that a step fetches
-  bool leaves = false;    ///< its sums stay in their tiles
-  bool finishes = false;  ///< stores a whole strip that was left, and applies the chain meanwhile
+  int next_lines = 0;  ///< cache lines of the next weights that a step fetches
+  /// Its sums stay in their tiles. Where a whole strip was left there, it is stored first, and the
+  /// chain is applied to it meanwhile.
+  bool overlaps = false;
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
@@ -92,6 +93,7 @@ struct MatrixTileCall {
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
   void* sums = nullptr;                 ///< where they are stored: its own, or those it finishes
   const RowsCall* chain = nullptr;      ///< at the first pixel and channel of those it finishes
+  bool finishes = false;                ///< a strip that waits in the tiles
 };
 
 }  // namespace fuseplan::cpu
