@@ -108,7 +108,7 @@ class MatrixTileCode {
 
   /// Returns the steps that were summed in the meantime: a multiple of those of a turn.
   std::int64_t finish_meanwhile() {
-    constexpr std::int64_t kMostSteps = 8;
+    constexpr std::int64_t kMostSteps = 16;
     const int most = StripEmitter::most_pixels(strip_->spec);
     const auto steps = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));

@@ -37,37 +37,45 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
   return is_far && by_pixel ? std::max(kFewest, kFewPages / pixel) : output.pixels();
 }
 
-/// Where weights stay near, small windows let their input and output stay nearer.
+std::int64_t weight_bytes(const DirectShape& shape, Product product) {
+  const ProductTraits& traits = traits_of(product);
+  return shape.conv.group_inputs * shape.conv.group_outputs * shape.taps() * traits.element *
+         traits.pieces;
+}
+
+/// Windows are small where weights stay near, so that input and output stay nearer; otherwise they
+/// are as large as the second-level cache allows.
 std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid& grid) {
-  const ConvGeometry& conv = shape.conv;
   const std::int64_t pixel = input_bytes(shape, product);
-  const std::int64_t weights =
-      conv.group_inputs * conv.group_outputs * shape.taps() * traits_of(product).element;
-  if (reads_in_place(shape, product) && weights <= kKeptBytes)
+  const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
+  // Wide kernels write whole lines at a time, which need not be asked for, and keep weights in the
+  // first level.
+  if (grid == kWideGrid || weight_bytes(shape, product) > kKeptBytes) return block;
+  if (reads_in_place(shape, product))
     return std::max<std::int64_t>(kSquareGrid.rows(),
                                   kNearBytes / pixel / kSquareGrid.rows() * kSquareGrid.rows());
-  const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
   // Windows of larger filters overlap; that of a single tap costs nothing to make small.
-  // Wide kernels write whole lines at a time, which need not be asked for.
-  return shape.taps() == 1 && grid != kWideGrid ? std::min(block, pixels_in_few_pages(shape))
-                                                : block;
+  return shape.taps() == 1 ? std::min(block, pixels_in_few_pages(shape)) : block;
 }
 
-/// Whether four vectors of output fill a cache line, and fewer do not.
-bool fills_lines_wide(const DirectShape& shape) {
-  return is_byte(shape.output) && shape.tensors().lane_axis == 1 &&
-         shape.conv.group_outputs >= kWideGrid.lanes();
+/// Whether wide kernels have as many channels as they take, along vectors.
+bool fills_wide(const DirectShape& shape) {
+  return shape.tensors().lane_axis == 1 && shape.conv.group_outputs >= kWideGrid.lanes();
 }
 
-/// Wide kernels load weights twice as often. That hides behind what is to be finished and stored
-/// where sums are short, and costs less than halves of lines do where a square's 32 pixels of
-/// output lie so far apart that they crowd each other out of the first-level cache.
+/// Wide kernels load weights twice as often as input. In the first-level cache, all pixels of a
+/// window find them there, and half as much input comes from the second as a square's operands. Of
+/// bytes, they write whole lines: that is worth it as well where sums are short, or where a
+/// square's 32 pixels of output lie so far apart that they crowd each other out of that cache.
 bool prefers_wide(const DirectShape& shape, Product product) {
+  constexpr std::int64_t kNearWeights = 32 << 10;
   constexpr std::int64_t kShortBytes = 256, kNearSumBytes = 512, kFarApart = 1024;
-  if (!fills_lines_wide(shape)) return false;
+  if (!fills_wide(shape)) return false;
   const ConvGeometry& conv = shape.conv;
   const std::int64_t sum = conv.group_inputs * shape.taps() * traits_of(product).element;
-  return sum <= kShortBytes || (sum <= kNearSumBytes && conv.output.len[1] >= kFarApart);
+  if (reads_in_place(shape, product) && kWideGrid.lanes() * sum <= kNearWeights) return true;
+  return is_byte(shape.output) &&
+         (sum <= kShortBytes || (sum <= kNearSumBytes && conv.output.len[1] >= kFarApart));
 }
 
 /// One call of tall kernels sums a whole plane, or close to it.
@@ -80,12 +88,8 @@ bool is_small(const DirectShape& shape, Product product) {
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
 /// tall kernels read them once.
 bool prefers_tall(const DirectShape& shape, Product product) {
-  const ConvGeometry& conv = shape.conv;
-  const ProductTraits& traits = traits_of(product);
-  const std::int64_t weights =
-      conv.group_inputs * conv.output.len[1] * shape.taps() * traits.element * traits.pieces;
-  return traits.is_split() && shape.taps() > 1 && is_small(shape, product) &&
-         weights > kKeptWeights;
+  return traits_of(product).is_split() && shape.taps() > 1 && is_small(shape, product) &&
+         shape.conv.groups * weight_bytes(shape, product) > kKeptWeights;
 }
 
 TileGrid grid_of(const DirectShape& shape, Product product) {
@@ -126,7 +130,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
     if (grid != other) add_all(block_of(shape, product, other), other);
   };
   add_other(kSquareGrid);
-  if (fills_lines_wide(shape)) add_other(kWideGrid);
+  if (fills_wide(shape) && !traits_of(product).is_split()) add_other(kWideGrid);
   if (is_small(shape, product)) add_other(kTallGrid);
   return configs;
 }
