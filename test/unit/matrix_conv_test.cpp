@@ -276,7 +276,9 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   const auto bytes = [&](const char* text) { return far(text, cpu::Product::unsigned_bytes); };
   const auto halves = [&](const char* text) { return far(text, cpu::Product::bf16); };
   // Both fit.
-  EXPECT_EQ(bytes("u8:1x256x56x56:nhwc;conv(i8:64x256x1x1)->u8:1x64x56x56:nhwc"), Far::nothing);
+  EXPECT_EQ(bytes("u8:1x256x7x7:nhwc;conv(i8:64x256x1x1)->u8:1x64x7x7:nhwc"), Far::nothing);
+  // Weights stay, and a large window streams past them.
+  EXPECT_EQ(bytes("u8:1x256x56x56:nhwc;conv(i8:64x256x1x1)->u8:1x64x56x56:nhwc"), Far::input);
   // A window is one strip, and all weights are wanted by the next.
   EXPECT_EQ(bytes("u8:1x1024x14x14:nhwc;conv(i8:256x1024x1x1)->u8:1x256x14x14:nhwc"), Far::weights);
   EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)"), Far::weights);
@@ -286,20 +288,26 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::nothing);
 }
 
-// Four vectors of bytes are a line: for short sums, and for pixels far apart.
-TEST(MatrixConfig, WideWhereItStoresWholeLines) {
+// Where 64 channels of weights stay in the first-level cache; and for bytes, of which four vectors
+// are a line, where sums are short or pixels far apart.
+TEST(MatrixConfig, WideWhereWeightsStayNearOrLinesAreWhole) {
   const auto is_wide = [](const char* text) {
     const Problem problem = parse_problem(text);
     return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kWideGrid;
   };
   EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:1x256x56x56:nhwc"));
-  EXPECT_TRUE(is_wide("u8:1x512x7x7:nhwc;conv(i8:2048x512x1x1)->i8:1x2048x7x7:nhwc"));
-  EXPECT_FALSE(is_wide("u8:1x512x28x28:nhwc;conv(i8:128x512x1x1)->u8:1x128x28x28:nhwc"));
+  EXPECT_TRUE(is_wide("u8:1x512x28x28:nhwc;conv(i8:128x512x1x1)->u8:1x128x28x28:nhwc"));
+  EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->f32:1x256x56x56:nhwc"));
+  EXPECT_TRUE(is_wide("bf16:1x256x56x56:nhwc;conv(bf16:64x256x1x1)->bf16:1x64x56x56:nhwc"));
+  EXPECT_TRUE(is_wide("u8:1x512x14x14:nhwc;conv(i8:1024x512x1x1,stride=2x2)->u8:1x1024x7x7:nhwc"));
+  EXPECT_TRUE(is_wide("u8:1x256x28x28:nhwc;conv(i8:64x256x1x1,stride=2x2)->u8:1x64x14x14:nhwc"));
+  EXPECT_FALSE(
+      is_wide("bf16:1x256x28x28:nhwc;conv(bf16:64x256x1x1,stride=2x2)->bf16:1x64x14x14:nhwc"));
+  EXPECT_FALSE(is_wide("u8:1x1024x14x14:nhwc;conv(i8:256x1024x1x1)->u8:1x256x14x14:nhwc"));
+  EXPECT_FALSE(is_wide("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)->bf16:1x128x28x28:nhwc"));
   EXPECT_FALSE(is_wide("u8:1x128x28x28:nhwc;conv(i8:128x128x3x3,pad=1x1)->u8:1x128x28x28:nhwc"));
   EXPECT_FALSE(is_wide("u8:1x64x56x56:nhwc;conv(i8:48x64x1x1)->u8:1x48x56x56:nhwc"));
   EXPECT_FALSE(is_wide("u8:1x64x56x56;conv(i8:256x64x1x1)->u8:1x256x56x56"));
-  EXPECT_FALSE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->f32:1x256x56x56:nhwc"));
-  EXPECT_FALSE(is_wide("bf16:1x64x56x56:nhwc;conv(bf16:256x64x1x1)->bf16:1x256x56x56:nhwc"));
 }
 
 // And large output past the caches, which squares of bytes cannot.

@@ -46,7 +46,8 @@ class StripCode {
     code_.align(32);
     code_.L(next);
     strip_.finish(pixels);
-    strip_.move(pixels);
+    strip_.move_sums(pixels);
+    strip_.move_pointers(pixels);
     code_.sub(kPixels, pixels);
     code_.jge(next);
     code_.L(done);
@@ -92,10 +93,11 @@ void StripEmitter::finish(int pixels) {
   for (const TileSum& sum : sums) code_.vectors().give(sum.reg);
 }
 
-void StripEmitter::move(int pixels) {
+void StripEmitter::move_sums(int pixels) {
   code_.add(sums_, pixels * spec_.vectors * code_.bytes());
-  pointers_.move({0, 0, pixels});
 }
+
+void StripEmitter::move_pointers(int pixels) { pointers_.move({0, 0, pixels}); }
 
 bool strip_finisher_takes(const FinishSpec& finish) {
   constexpr int kLongChain = 12;

@@ -28,8 +28,8 @@ struct StripCall {
 /// Whether the chain is short enough, and the tensors near enough.
 bool strip_finisher_takes(const FinishSpec& finish);
 
-/// Such code inside of a kernel: `pixels` pixels at a time, and on to the next ones. rax is
-/// scratch.
+/// Such code inside of a kernel: `pixels` pixels at a time, and on to the next sums, and to where
+/// they are stored. rax is scratch.
 class StripEmitter {
  public:
   /// `sums` points to the first pixel's, `pointers` to what the chain reads and stores there.
@@ -46,7 +46,8 @@ class StripEmitter {
   static int most_pixels(const StripSpec& spec);
 
   void finish(int pixels);
-  void move(int pixels);
+  void move_sums(int pixels);
+  void move_pointers(int pixels);
 
  private:
   int part_of_line(int vector) const;

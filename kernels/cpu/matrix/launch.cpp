@@ -68,7 +68,8 @@ class Walk {
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
     positions_ = plan_.positions(window.rows, window.columns);
-    whole_strips_ = plan_.overlaps && plan_.runs_on ? positions_ / plan_.grid.rows() : 0;
+    const bool even = plan_.even_rows && (plan_.runs_on || window.columns == conv_.output.len[4]);
+    whole_strips_ = plan_.overlaps && even ? positions_ / plan_.grid.rows() : 0;
     if (tile_weights_ == nullptr)
       weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +
                  window.group * plan_.group_vectors() * plan_.vector_bytes();
@@ -112,14 +113,34 @@ class Walk {
                plan_.element();
   }
 
-  /// A whole strip whose pixels follow one another in output, too.
+  /// A whole strip whose pixels follow one another in output, too, but for those between rows.
   void run_strip(std::int64_t index, std::int64_t channel_tile) {
     const std::int64_t position = index * plan_.grid.rows();
     call_.input = input_ + position * plan_.pixel_bytes;
     call_.second = kTileRows * plan_.pixel_bytes;
     call_.next = next_ + index * plan_.fetched_bytes;
     sum(plan_.grid.pixels, channel_tile);
-    chain_.at({window_.image, channel_, window_.plane, window_.row, window_.column + position});
+    if (plan_.runs_on) return wait_at(0, position, 0);
+    const std::int64_t column = position % plan_.pitch;
+    wait_at(position / plan_.pitch, std::min(column, window_.columns), gaps_from(column));
+  }
+
+  /// Of a strip that begins in that column, the grains that lie between two rows.
+  std::uint64_t gaps_from(std::int64_t column) const {
+    const std::int64_t end = plan_.grid.rows() / plan_.grain;
+    const std::int64_t gap = (plan_.pitch - window_.columns) / plan_.grain;
+    std::uint64_t gaps = 0;
+    for (std::int64_t at = (window_.columns - column) / plan_.grain; at < end;
+         at += plan_.pitch / plan_.grain)
+      for (std::int64_t i = std::max<std::int64_t>(0, at); i < std::min(end, at + gap); ++i)
+        gaps |= std::uint64_t{1} << i;
+    return gaps;
+  }
+
+  void wait_at(std::int64_t row, std::int64_t column, std::uint64_t gaps) {
+    waiting_ = place(row, column);
+    chain_.at(waiting_);
+    call_.gaps = gaps;
     strip_waits_ = true;
   }
 
@@ -162,7 +183,7 @@ class Walk {
   void finish_planes(std::int64_t begin, std::int64_t end) {
     each_run(begin, std::min(end, positions_),
              [&](std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t pixels) {
-               chain_at(row, column);
+               chain_.at(place(row, column));
                chain_.finish_rows(sums_ + at - begin, plan_.sums_bytes() / kLaneBytes, channels_,
                                   pixels);
              });
@@ -181,9 +202,8 @@ class Walk {
     }
   }
 
-  const RowsCall& chain_at(std::int64_t row, std::int64_t column) {
-    return chain_.at(
-        {window_.image, channel_, window_.plane, window_.row + row, window_.column + column});
+  ChainWalk::Index place(std::int64_t row, std::int64_t column) const {
+    return {window_.image, channel_, window_.plane, window_.row + row, window_.column + column};
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
@@ -199,8 +219,18 @@ class Walk {
   void finish_strip() {
     if (!strip_waits_) return;
     store();
-    const StripCall call{sums_, &chain_.call(), plan_.grid.rows()};
-    launch_.strips.front()(&call);
+    const std::int64_t grains = plan_.grid.rows() / plan_.grain;
+    const auto is_gap = [&](std::int64_t i) { return (call_.gaps >> i & 1) != 0; };
+    for (std::int64_t i = 0; i < grains;) {
+      const std::int64_t first = i;
+      while (i < grains && is_gap(i) == is_gap(first)) ++i;
+      if (is_gap(first)) continue;
+      const std::int64_t pixels = (i - first) * plan_.grain;
+      const StripCall call{sums_ + first * plan_.grain * plan_.grid.lanes(), &chain_.at(waiting_),
+                           pixels};
+      launch_.strips.front()(&call);
+      waiting_[4] += pixels;
+    }
     strip_waits_ = false;
   }
 
@@ -219,11 +249,9 @@ class Walk {
   }
 
   void finish(std::int64_t row, std::int64_t column, std::int64_t pixels, const float* sums) {
-    const RowsCall& chain = chain_at(row, column);
-    if (plan_.overlaps && pixels == plan_.grid.rows() && channels_ == plan_.grid.lanes()) {
-      strip_waits_ = true;
-      return;
-    }
+    if (plan_.overlaps && pixels == plan_.grid.rows() && channels_ == plan_.grid.lanes())
+      return wait_at(row, column, 0);
+    const RowsCall& chain = chain_.at(place(row, column));
     store();
     if (strip_ == nullptr) return chain_.finish_pixels(sums, width_, pixels, channels_);
     const StripCall call{sums, &chain, pixels};
@@ -239,6 +267,7 @@ class Walk {
   float* sums_ = nullptr;     ///< those of bytes are i32, moved as floats
   bool in_tiles_ = false;     ///< the sums have not been stored yet
   bool strip_waits_ = false;  ///< to be finished, in the tiles; the chain points there
+  ChainWalk::Index waiting_{};
   const std::byte* input_ = nullptr;
   const std::byte* next_ = nullptr;  ///< weights that will be wanted next
   MatrixWindow window_;

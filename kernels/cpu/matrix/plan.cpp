@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/matrix/tile_emitter.hpp"
 #include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
@@ -129,7 +131,7 @@ void read_in_place(MatrixPlan& plan) {
     plan.reads.push_back(step * plan.step_bytes);
 }
 
-bool runs_on(const MatrixPlan& plan) {
+bool has_even_rows(const MatrixPlan& plan) {
   // Rows of one pixel may be contiguous and yet apart.
   const bool lanes_are_pixels = plan.shape.tensors().lane_axis == 4;
   const auto evenly = [&](const View& view) {
@@ -138,7 +140,7 @@ bool runs_on(const MatrixPlan& plan) {
     return view.stride[3] == view.len[4] * view.stride[4];
   };
   const View& output = plan.shape.conv.output;
-  return !plan.config.by_row && plan.pitch == output.len[4] && evenly(output) &&
+  return !plan.config.by_row && evenly(output) &&
          std::ranges::all_of(plan.shape.elements,
                              [&](const ElementView& element) { return evenly(element.view); });
 }
@@ -203,6 +205,8 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
   const auto full = static_cast<std::size_t>(grid.pixels - least_tiles() + 1);
   if (tail_vectors == grid.channels) list.resize(full);
   list[full - 1].overlaps = overlaps;
+  list[full - 1].grain = grain;
+  list[full - 1].has_gaps = overlaps && !runs_on && even_rows;
   return list;
 }
 
@@ -308,12 +312,17 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.in_strips = !config.by_plane && strip_finisher_takes(plan.finish);
   cut_blocks(plan);
   config.staged ? stage_window(plan) : read_in_place(plan);
-  plan.runs_on = runs_on(plan);
+  const std::int64_t width = shape.conv.output.len[4];
+  plan.even_rows = has_even_rows(plan);
+  plan.runs_on = plan.even_rows && plan.pitch == width;
   // With a single step, squares lost by it (64 channels at 56 x 56 pixels, batch 16) and wide
   // kernels gained 10 to 20 %.
   plan.overlaps = plan.in_strips && (config.grid == kWideGrid || plan.reads.size() > 1) &&
                   shape.conv.group_outputs >= plan.grid.lanes() &&
                   plan.finish.reaches({plan.grid.lanes(), 0, plan.grid.rows()});
+  plan.grain = most_finished(plan.grid, std::ssize(plan.reads));
+  if (plan.even_rows && !plan.runs_on)
+    plan.grain = static_cast<int>(std::gcd(std::int64_t{plan.grain}, std::gcd(width, plan.pitch)));
   plan.far = far_operand(plan);
   plan_fetches(plan);
   return plan;

@@ -50,6 +50,7 @@ struct MatrixPlan {
   FinishSpec finish;
   bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
   bool overlaps = false;   ///< whole strips are left in the tiles and finished by the next kernel
+  int grain = 0;           ///< by so many pixels: a grain lies in a row or between two
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
@@ -63,8 +64,9 @@ struct MatrixPlan {
   int tail_vectors = 0;
 
   std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
-  /// The output's rows follow one another as positions do: a tile's pixels are one run.
-  bool runs_on = false;
+  /// The output's rows follow one another, and are rows of a window. They run on if positions do,
+  /// too: a tile's pixels are one run.
+  bool even_rows = false, runs_on = false;
   std::int64_t pitch = 0;  ///< positions from one row to the next
 
   int element() const { return traits_of(product).element; }

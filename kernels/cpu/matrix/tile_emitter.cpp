@@ -37,10 +37,18 @@ Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, in
   return code.ptr[sums + row * kTileRows * static_cast<int>(spec.sums_bytes) + column * kTileBytes];
 }
 
+/// Beside which a strip is finished: its pixels by so many are grains.
+std::int64_t finishing_steps(std::int64_t steps) {
+  constexpr std::int64_t kMost = 16;
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::min(steps, kMost))));
+}
+
 class MatrixTileCode {
  public:
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
       : spec_(spec), unrolled_(unrolled_steps(spec)), code_(Isa::avx512) {
+    if (spec.has_gaps) gaps_word_ = code_.reserve_words(1);
     if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
 
@@ -108,16 +116,10 @@ class MatrixTileCode {
 
   /// Returns the steps that were summed in the meantime: a multiple of those of a turn.
   std::int64_t finish_meanwhile() {
-    constexpr std::int64_t kMostSteps = 16;
-    const int most = StripEmitter::most_pixels(strip_->spec);
-    const auto steps = static_cast<std::int64_t>(
-        std::bit_floor(static_cast<std::uint64_t>(std::min(spec_.steps, kMostSteps))));
+    const std::int64_t steps = finishing_steps(spec_.steps);
     const int pixels = spec_.grid.rows() / static_cast<int>(steps);
     const auto finish = [&] {
-      for (int done = 0; done < pixels; done += most) {
-        strip_->emitter.finish(std::min(pixels, most));
-        strip_->emitter.move(std::min(pixels, most));
-      }
+      for (int done = 0; done < pixels; done += spec_.grain) finish_grain();
     };
     store_and_sum();
     finish();
@@ -131,6 +133,20 @@ class MatrixTileCode {
     return steps;
   }
 
+  void finish_grain() {
+    Xbyak::Label left_out;
+    if (spec_.has_gaps) {
+      code_.shr(gaps(), 1);
+      code_.jc(left_out, Xbyak::CodeGenerator::T_NEAR);
+    }
+    strip_->emitter.finish(spec_.grain);
+    strip_->emitter.move_pointers(spec_.grain);
+    code_.L(left_out);
+    strip_->emitter.move_sums(spec_.grain);
+  }
+
+  Xbyak::Address gaps() { return code_.stack_word(gaps_word_); }
+
   void read_call() {
     const auto field = [](std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; };
     code_.mov(kBase, field(offsetof(MatrixTileCall, input)));
@@ -141,6 +157,10 @@ class MatrixTileCode {
     if (strip_) {
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
       strip_->pointers.read(rcx);
+    }
+    if (spec_.has_gaps) {
+      code_.mov(rcx, field(offsetof(MatrixTileCall, gaps)));
+      code_.mov(gaps(), rcx);
     }
     if (strip_) code_.cmp(byte[rdi + static_cast<int>(offsetof(MatrixTileCall, finishes))], 0);
     code_.mov(kStored, field(offsetof(MatrixTileCall, sums)));
@@ -291,6 +311,7 @@ class MatrixTileCode {
   const int unrolled_;  ///< steps of a turn
   VectorCode code_;
   Xbyak::Label step_;
+  int gaps_word_ = -1;
   std::optional<Strip> strip_;
 };
 
@@ -310,6 +331,11 @@ std::array<std::uint8_t, 64> tile_shapes(const TileGrid& grid, int depth_bytes) 
 }
 
 }  // namespace
+
+int most_finished(const TileGrid& grid, std::int64_t steps) {
+  return std::min(grid.rows() / static_cast<int>(finishing_steps(steps)),
+                  StripEmitter::most_pixels({grid.channels, kTileLanes}));
+}
 
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish) {
   return MatrixTileCode(spec, finish).emit();

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/cpu/emit/finish_spec.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
 
 namespace fuseplan::cpu {
+
+/// Pixels of a whole strip that a kernel of so many steps can finish at a time.
+int most_finished(const TileGrid& grid, std::int64_t steps);
 
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish);
 

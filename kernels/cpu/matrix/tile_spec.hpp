@@ -81,6 +81,8 @@ struct MatrixTileSpec {
   /// Its sums stay in their tiles. Where a whole strip was left there, it is stored first, and the
   /// chain is applied to it meanwhile.
   bool overlaps = false;
+  int grain = 0;          ///< of such a strip, pixels that are finished at a time
+  bool has_gaps = false;  ///< some of which may be left out
   bool operator==(const MatrixTileSpec&) const = default;
 };
 
@@ -94,6 +96,7 @@ struct MatrixTileCall {
   void* sums = nullptr;                 ///< where they are stored: its own, or those it finishes
   const RowsCall* chain = nullptr;      ///< at the first pixel and channel of those it finishes
   bool finishes = false;                ///< a strip that waits in the tiles
+  std::uint64_t gaps = 0;  ///< bit i: pixels i * grain and on of that strip are left out
 };
 
 }  // namespace fuseplan::cpu
