@@ -121,6 +121,9 @@ struct MatrixPlan {
 /// Bytes of packed weights that a second-level cache of 2 MB keeps from window to window.
 inline constexpr std::int64_t kKeptWeights = 1280 << 10;
 
+/// Pixels of an image that keep kernels busy by themselves.
+inline constexpr std::int64_t kLargeImage = 196;
+
 /// Terms of a sum: taps, or those that are not joined, in steps of channels.
 std::int64_t terms_of(const DirectShape& shape, Product product);
 /// Whether tiles can read the input where it lies.

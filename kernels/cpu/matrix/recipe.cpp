@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
@@ -29,6 +30,22 @@ Product product_of(const DirectShape& shape) {
   require(i < std::size(kProducts), Status::BadParm, "matrix tiles do not multiply {} with {}",
           name_of(shape.input), name_of(shape.weights));
   return static_cast<Product>(i);
+}
+
+/// Small images of a pointwise convolution are rows, where their own pixels are a single one:
+/// windows and tiles run on from one to the next.
+DirectShape matrix_shape(const Problem& problem, const SplitChain& chain) {
+  DirectShape shape = direct_shape(problem, chain);
+  const View& output = shape.conv.output;
+  if (!is_pointwise(shape.conv) || output.len[3] != 1 || output.len[4] >= kLargeImage) return shape;
+  const auto turn = [](View& view) {
+    std::swap(view.len[0], view.len[3]);
+    std::swap(view.stride[0], view.stride[3]);
+  };
+  turn(shape.conv.input);
+  turn(shape.conv.output);
+  for (ElementView& element : shape.elements) turn(element.view);
+  return shape;
 }
 
 class MatrixRecipe final : public Recipe {
@@ -77,31 +94,31 @@ class MatrixRecipe final : public Recipe {
 
 std::optional<std::string> matrix_refusal(const Problem& problem, const SplitChain& chain) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
-  return lane_refusal(direct_shape(problem, chain).tensors());
+  return lane_refusal(matrix_shape(problem, chain).tensors());
 }
 
 std::vector<MatrixConfig> matrix_configs(const Problem& problem, const SplitChain& chain) {
-  const DirectShape shape = direct_shape(problem, chain);
+  const DirectShape shape = matrix_shape(problem, chain);
   return matrix_tuning_space(shape, product_of(shape));
 }
 
 bool splits_numbers(const Problem& problem) {
-  return traits_of(product_of(direct_shape(problem, {}))).is_split();
+  return traits_of(product_of(matrix_shape(problem, {}))).is_split();
 }
 
 std::int64_t matrix_terms(const Problem& problem) {
-  const DirectShape shape = direct_shape(problem, {});
+  const DirectShape shape = matrix_shape(problem, {});
   return terms_of(shape, product_of(shape));
 }
 
 double matrix_speedup(const Problem& problem) {
-  const DirectShape shape = direct_shape(problem, {});
+  const DirectShape shape = matrix_shape(problem, {});
   return matrix_speedup(shape, product_of(shape));
 }
 
 std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitChain& chain,
                                             const MatrixConfig& config) {
-  const DirectShape shape = direct_shape(problem, chain);
+  const DirectShape shape = matrix_shape(problem, chain);
   const Product product = product_of(shape);
   require(config.staged || reads_in_place(shape, product), Status::BadParm,
           "this input cannot be read where it lies");

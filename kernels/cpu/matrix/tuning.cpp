@@ -100,10 +100,9 @@ TileGrid grid_of(const DirectShape& shape, Product product) {
 }  // namespace
 
 bool prefers_planes(const DirectShape& shape, Product product) {
-  constexpr std::int64_t kFewestPixels = 196;
   const ConvGeometry& conv = shape.conv;
   return shape.taps() == 1 && conv.stride[1] == 1 && conv.stride[2] == 1 &&
-         conv.output.len[3] * conv.output.len[4] >= kFewestPixels && lies_by_plane(shape, product);
+         conv.output.len[3] * conv.output.len[4] >= kLargeImage && lies_by_plane(shape, product);
 }
 
 std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
