@@ -32,19 +32,42 @@ Product product_of(const DirectShape& shape) {
   return static_cast<Product>(i);
 }
 
-/// Small images of a pointwise convolution are rows, where their own pixels are a single one:
-/// windows and tiles run on from one to the next.
+std::vector<View*> views_of(DirectShape& shape) {
+  std::vector<View*> views{&shape.conv.input, &shape.conv.output};
+  for (ElementView& element : shape.elements) views.push_back(&element.view);
+  return views;
+}
+
+/// Images' rows follow one another as the rows of an image do, also those that a stride takes.
+bool images_follow(const DirectShape& shape) {
+  const ConvGeometry& conv = shape.conv;
+  const auto follow = [](const View& view) {
+    return view.stride[0] == view.len[3] * view.stride[3];
+  };
+  return std::ranges::all_of(conv.pad_lo, [](std::int64_t pad) { return pad == 0; }) &&
+         conv.input.len[2] == 1 && conv.input.len[3] == conv.output.len[3] * conv.stride[1] &&
+         follow(conv.input) && follow(conv.output) &&
+         std::ranges::all_of(shape.elements,
+                             [&](const ElementView& element) { return follow(element.view); });
+}
+
+/// Where filters have a single tap, windows and tiles run on from one image to the next: images
+/// that follow one another are one, and small ones whose pixels are one row are rows.
 DirectShape matrix_shape(const Problem& problem, const SplitChain& chain) {
   DirectShape shape = direct_shape(problem, chain);
   const View& output = shape.conv.output;
-  if (!is_pointwise(shape.conv) || output.len[3] != 1 || output.len[4] >= kLargeImage) return shape;
-  const auto turn = [](View& view) {
-    std::swap(view.len[0], view.len[3]);
-    std::swap(view.stride[0], view.stride[3]);
-  };
-  turn(shape.conv.input);
-  turn(shape.conv.output);
-  for (ElementView& element : shape.elements) turn(element.view);
+  if (shape.taps() != 1) return shape;
+  if (images_follow(shape)) {
+    for (View* view : views_of(shape)) {
+      view->len[3] *= std::exchange(view->len[0], 1);
+      view->stride[0] = 0;
+    }
+  } else if (is_pointwise(shape.conv) && output.len[3] == 1 && output.len[4] < kLargeImage) {
+    for (View* view : views_of(shape)) {
+      std::swap(view->len[0], view->len[3]);
+      std::swap(view->stride[0], view->stride[3]);
+    }
+  }
   return shape;
 }
 
