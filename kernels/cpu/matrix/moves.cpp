@@ -17,15 +17,21 @@ __mmask64 first_bytes(std::int64_t count) {
   return count >= kVector ? ~__mmask64{0} : count <= 0 ? 0 : (__mmask64{1} << count) - 1;
 }
 
-/// Each pixel's `bytes` bytes lie together, `step` bytes from one pixel to the next.
+/// Each pixel's `bytes` bytes lie together, `step` bytes from one pixel to the next. All of a pixel
+/// before the next one: hardware then asks for what comes from afar.
 FUSEPLAN_AVX512 void copy_pixels(const std::byte* from, std::int64_t step, std::int64_t bytes,
                                  std::int64_t pixels, const PixelRows& rows) {
-  for (std::int64_t at = 0; at < rows.width; at += kVector) {
-    const __mmask64 read = first_bytes(bytes - at), write = first_bytes(rows.width - at);
-    const std::byte* input = from + at;
-    std::byte* output = rows.to + at;
-    for (std::int64_t p = 0; p < pixels; ++p, input += step, output += rows.step)
-      _mm512_mask_storeu_epi8(output, write, _mm512_maskz_loadu_epi8(read, input));
+  const std::int64_t whole = bytes / kVector * kVector;
+  const __mmask64 read = first_bytes(bytes - whole), write = first_bytes(rows.width - whole);
+  for (std::int64_t p = 0; p < pixels; ++p) {
+    const std::byte* input = from + p * step;
+    std::byte* output = rows.to + p * rows.step;
+    for (std::int64_t at = 0; at < whole; at += kVector)
+      _mm512_storeu_si512(output + at, _mm512_loadu_si512(input + at));
+    if (write == 0) continue;
+    _mm512_mask_storeu_epi8(output + whole, write, _mm512_maskz_loadu_epi8(read, input + whole));
+    for (std::int64_t at = whole + kVector; at < rows.width; at += kVector)
+      _mm512_mask_storeu_epi8(output + at, first_bytes(rows.width - at), _mm512_setzero_si512());
   }
 }
 #else

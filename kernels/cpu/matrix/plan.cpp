@@ -145,6 +145,13 @@ bool has_even_rows(const MatrixPlan& plan) {
                              [&](const ElementView& element) { return evenly(element.view); });
 }
 
+/// Only those wait.
+bool has_whole_strips(const MatrixPlan& plan) {
+  const std::int64_t pixels =
+      plan.even_rows ? plan.positions(plan.block_rows, plan.block_columns) : plan.block_columns;
+  return pixels >= plan.grid.rows();
+}
+
 /// What would push the other out of a first-level cache of 48 KB, and itself, too, before it is
 /// wanted again: weights of one tile of channels by the next strip, or those of all by the next
 /// window; a window's input by the next tile of channels.
@@ -317,7 +324,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.runs_on = plan.even_rows && plan.pitch == width;
   // With a single step, squares lost by it (64 channels at 56 x 56 pixels, batch 16) and wide
   // kernels gained 10 to 20 %.
-  plan.overlaps = plan.in_strips && (config.grid == kWideGrid || plan.reads.size() > 1) &&
+  plan.overlaps = plan.in_strips && has_whole_strips(plan) &&
+                  (config.grid == kWideGrid || plan.reads.size() > 1) &&
                   shape.conv.group_outputs >= plan.grid.lanes() &&
                   plan.finish.reaches({plan.grid.lanes(), 0, plan.grid.rows()});
   plan.grain = most_finished(plan.grid, std::ssize(plan.reads));
