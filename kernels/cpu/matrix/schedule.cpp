@@ -14,7 +14,7 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   cut(plan.block_rows, plan.block_columns);
   const auto products = static_cast<double>(traits_of(plan.product).pairs.size());
-  parts_ = parts_worth(conv, 2e7 / products, threads);
+  parts_ = parts_worth(conv, 1.2e7 / products, threads);
   if (weights_are_raw) return;
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
     if (rows_ > 1)
