@@ -5,11 +5,9 @@
 #include <cstdio>
 #include <limits>
 
-#include "base/status.hpp"
 #include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
-#include "kernels/cpu/matrix/plan.hpp"
 #include "kernels/cpu/matrix/recipe.hpp"
 
 namespace fuseplan::test {
@@ -158,6 +156,8 @@ TEST_P(MatrixConv, EveryConfiguration) {
       {{5, 48, 5, 7}, {70, 48, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
       {{3, 48, 8, 7}, {70, 48, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},
       {{2, 64, 9, 4}, {48, 32, 1, 1}, {{0, 0}, {0, 0}, {3, 1}, {1, 1}, 2}},
+      {{3, 40, 41}, {48, 40, 1}, {{0}, {0}, {2}, {1}, 1}},
+      {{2, 33, 3, 4, 5}, {36, 33, 1, 1, 1}, {{0, 0, 0}, {0, 0, 0}, {1, 2, 1}, {1, 1, 1}, 1}},
       {{9, 100, 1, 1}, {40, 50, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 2}},
       // Kernels of four tiles of channels, three in the last.
       {{1, 64, 9, 18}, {352, 32, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 2}},
@@ -275,82 +275,6 @@ TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
         }
 }
 
-// Whichever is wanted again before the other would push it out of 48 KB stays there.
-TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
-  using cpu::Far;
-  const auto far = [](const char* text, cpu::Product product) {
-    const Problem problem = parse_problem(text);
-    const SplitChain chain = optimize(lower(problem), {});
-    return matrix_plan(cpu::direct_shape(problem, chain), chain, product,
-                       matrix_configs(problem, chain).front())
-        .far;
-  };
-  const auto bytes = [&](const char* text) { return far(text, cpu::Product::unsigned_bytes); };
-  const auto halves = [&](const char* text) { return far(text, cpu::Product::bf16); };
-  // Both fit.
-  EXPECT_EQ(bytes("u8:1x256x7x7:nhwc;conv(i8:64x256x1x1)->u8:1x64x7x7:nhwc"), Far::nothing);
-  // Weights stay, and a large window streams past them.
-  EXPECT_EQ(bytes("u8:1x256x56x56:nhwc;conv(i8:64x256x1x1)->u8:1x64x56x56:nhwc"), Far::input);
-  // A window is one strip, and all weights are wanted by the next.
-  EXPECT_EQ(bytes("u8:1x1024x14x14:nhwc;conv(i8:256x1024x1x1)->u8:1x256x14x14:nhwc"), Far::weights);
-  EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)"), Far::weights);
-  // Many strips share a tile of channels.
-  EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:1024x512x1x1,stride=2x2)"), Far::input);
-  // Taps share their input.
-  EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::nothing);
-}
-
-// Where 64 channels of weights stay in the first-level cache; and for bytes, of which four vectors
-// are a line, where sums are short or pixels far apart.
-TEST(MatrixConfig, WideWhereWeightsStayNearOrLinesAreWhole) {
-  const auto is_wide = [](const char* text) {
-    const Problem problem = parse_problem(text);
-    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kWideGrid;
-  };
-  EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:1x256x56x56:nhwc"));
-  EXPECT_TRUE(is_wide("u8:1x512x28x28:nhwc;conv(i8:128x512x1x1)->u8:1x128x28x28:nhwc"));
-  EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->f32:1x256x56x56:nhwc"));
-  EXPECT_TRUE(is_wide("bf16:1x256x56x56:nhwc;conv(bf16:64x256x1x1)->bf16:1x64x56x56:nhwc"));
-  EXPECT_TRUE(is_wide("u8:1x512x14x14:nhwc;conv(i8:1024x512x1x1,stride=2x2)->u8:1x1024x7x7:nhwc"));
-  EXPECT_TRUE(is_wide("u8:1x256x28x28:nhwc;conv(i8:64x256x1x1,stride=2x2)->u8:1x64x14x14:nhwc"));
-  EXPECT_FALSE(
-      is_wide("bf16:1x256x28x28:nhwc;conv(bf16:64x256x1x1,stride=2x2)->bf16:1x64x14x14:nhwc"));
-  EXPECT_FALSE(is_wide("u8:1x1024x14x14:nhwc;conv(i8:256x1024x1x1)->u8:1x256x14x14:nhwc"));
-  EXPECT_FALSE(is_wide("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)->bf16:1x128x28x28:nhwc"));
-  EXPECT_FALSE(is_wide("u8:1x128x28x28:nhwc;conv(i8:128x128x3x3,pad=1x1)->u8:1x128x28x28:nhwc"));
-  EXPECT_FALSE(is_wide("u8:1x64x56x56:nhwc;conv(i8:48x64x1x1)->u8:1x48x56x56:nhwc"));
-  EXPECT_FALSE(is_wide("u8:1x64x56x56;conv(i8:256x64x1x1)->u8:1x256x56x56"));
-}
-
-// And large output past the caches, which squares of bytes cannot.
-TEST(MatrixConfig, WideBytesAreMadeOfLines) {
-  const Problem problem =
-      parse_problem("u8:16x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:16x256x56x56:nhwc");
-  const SplitChain chain = optimize(lower(problem), {});
-  for (const bool wide : {false, true}) {
-    const cpu::MatrixConfig config{.block = 64, .grid = wide ? cpu::kWideGrid : cpu::kSquareGrid};
-    const auto functions = matrix_recipe(problem, chain, config)->emit();
-    EXPECT_EQ(functions.back().name.ends_with("_streaming"), wide);
-  }
-}
-
-TEST(MatrixConfig, TextReadsBack) {
-  const cpu::MatrixConfig config{.block = 784, .staged = true, .by_row = true};
-  const cpu::MatrixConfig wide{.block = 784, .grid = cpu::kWideGrid};
-  EXPECT_EQ(cpu::parse_matrix_config(to_text(wide)), wide);
-  EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0");
-  EXPECT_EQ(cpu::parse_matrix_config(to_text(config)), config);
-  for (const char* text :
-       {"", "block=7", "block=7,staged=1,joined=0,by_row=1",
-        "block=0,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0",
-        "block=7,staged=2,joined=0,by_row=1,grid=2x2",
-        "block=07,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0",
-        "block=7,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0 ",
-        "block=7,staged=1,joined=0,by_row=1,grid=2x3,by_plane=0",
-        "block=99999999999999999999,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0"})
-    EXPECT_EQ(cpu::parse_matrix_config(text), std::nullopt) << text;
-}
-
 // Rows of one pixel are contiguous whatever lies between them.
 TEST(MatrixRows, OfOnePixel) {
   if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
@@ -368,29 +292,27 @@ TEST(MatrixRows, OfOnePixel) {
   }
 }
 
-TEST(MatrixRefusal, SaysWhy) {
-  const auto refusal = [](const char* text) {
+// Operands that are the same for all images, rows or pixels, and tensors with gaps between images.
+TEST(MatrixRows, OfSeveralImages) {
+  if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
+  Random random(45);
+  for (const char* text :
+       {"f32:5x64x6x7;conv(f32:40x64x1x1);add(f32:1x40x6x7);activation(relu)",
+        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x1);add(f32:5x40x3x1:nhwc)",
+        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:1x40x1x1)",
+        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:5x40x1x1);bias(f32:1x40x1x1)",
+        "f32:3x64x6x6:s3000,1,384,64;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,1,198,33",
+        "f32:3x64x6x6:s3000,36,6,1;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,36,6,1",
+        "f32:4x64x6x6:s2304,1,384,64;conv(f32:33x64x1x1,stride=2x2)->f32:4x33x3x3:s400,1,99,33"}) {
     const Problem problem = parse_problem(text);
-    return matrix_refusal(problem, optimize(lower(problem), {})).value_or("accepted");
-  };
-  EXPECT_NE(refusal("bf16:1x8x4x4;activation(relu)").find("no convolution"), std::string::npos);
-  EXPECT_EQ(refusal("f32:1x8x4x4;conv(f32:8x8x1x1)"), "accepted");
-  EXPECT_NE(refusal("bf16:1x8x4x4;conv(bf16:8x8x1x1)->f32:1x8x4x4:s256,32,8,2").find("contiguous"),
-            std::string::npos);
-  EXPECT_EQ(refusal("u8:1x8x4x4;conv(i8:8x8x1x1)"), "accepted");
-}
-
-// Configurations of another problem are refused, not run over memory that is not there.
-TEST(MatrixRefusal, OfConfigurationsThatDoNotFit) {
-  const auto recipe = [](const char* text, const char* config) {
-    const Problem problem = parse_problem(text);
-    return matrix_recipe(problem, optimize(lower(problem), {}),
-                         cpu::parse_matrix_config(config).value());
-  };
-  const char* const kSpatial = "bf16:1x64x9x9:nhwc;conv(bf16:8x64x3x3)";
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0,grid=2x2,by_plane=0"), Error);
-  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0,grid=2x2,by_plane=0"), Error);
-  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,grid=2x2,by_plane=0"));
+    const KernelCase test(problem, random);
+    ASSERT_EQ(matrix_refusal(problem, test.chain()), std::nullopt) << text;
+    int threads = 0;
+    for (const cpu::MatrixConfig& config : matrix_configs(problem, test.chain()))
+      EXPECT_TRUE(
+          test.check(test.run(*matrix_recipe(problem, test.chain(), config), 1 + threads++ % 3)))
+          << to_text(config) << " " << text;
+  }
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class Walk {
     input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
     tiles_ = plan_.tiles(window.rows, window.columns);
     positions_ = plan_.positions(window.rows, window.columns);
-    const bool even = plan_.even_rows && (plan_.runs_on || window.columns == conv_.output.len[4]);
+    const bool even = plan_.runs_on || (plan_.even_rows && window.columns == conv_.output.len[4]);
     whole_strips_ = plan_.overlaps && even ? positions_ / plan_.grid.rows() : 0;
     if (tile_weights_ == nullptr)
       weights_ = static_cast<const std::byte*>(launch_.arguments.weights) +

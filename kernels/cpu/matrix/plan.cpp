@@ -145,7 +145,7 @@ bool has_even_rows(const MatrixPlan& plan) {
                              [&](const ElementView& element) { return evenly(element.view); });
 }
 
-/// Only those wait.
+/// Whether a window can have any that waits.
 bool has_whole_strips(const MatrixPlan& plan) {
   const std::int64_t pixels =
       plan.even_rows ? plan.positions(plan.block_rows, plan.block_columns) : plan.block_columns;
@@ -321,7 +321,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   config.staged ? stage_window(plan) : read_in_place(plan);
   const std::int64_t width = shape.conv.output.len[4];
   plan.even_rows = has_even_rows(plan);
-  plan.runs_on = plan.even_rows && plan.pitch == width;
+  plan.runs_on =
+      !config.by_row && (plan.block_rows == 1 || (plan.even_rows && plan.pitch == width));
   // With a single step, squares lost by it (64 channels at 56 x 56 pixels, batch 16) and wide
   // kernels gained 10 to 20 %.
   plan.overlaps = plan.in_strips && has_whole_strips(plan) &&

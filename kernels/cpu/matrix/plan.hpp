@@ -64,8 +64,8 @@ struct MatrixPlan {
   int tail_vectors = 0;
 
   std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
-  /// The output's rows follow one another, and are rows of a window. They run on if positions do,
-  /// too: a tile's pixels are one run.
+  /// The output's rows follow one another, and tiles do not start with them. They run on where
+  /// positions do as well, or windows have a single row: a tile's pixels are one run.
   bool even_rows = false, runs_on = false;
   std::int64_t pitch = 0;  ///< positions from one row to the next
 

@@ -39,34 +39,27 @@ std::vector<View*> views_of(DirectShape& shape) {
 }
 
 /// Images' rows follow one another as the rows of an image do, also those that a stride takes.
-bool images_follow(const DirectShape& shape) {
+/// Images of one row do wherever they lie.
+bool images_follow(DirectShape& shape) {
   const ConvGeometry& conv = shape.conv;
-  const auto follow = [](const View& view) {
-    return view.stride[0] == view.len[3] * view.stride[3];
-  };
   return std::ranges::all_of(conv.pad_lo, [](std::int64_t pad) { return pad == 0; }) &&
          conv.input.len[2] == 1 && conv.input.len[3] == conv.output.len[3] * conv.stride[1] &&
-         follow(conv.input) && follow(conv.output) &&
-         std::ranges::all_of(shape.elements,
-                             [&](const ElementView& element) { return follow(element.view); });
+         std::ranges::all_of(views_of(shape), [](const View* view) {
+           return view->len[3] == 1 || view->stride[0] == view->len[3] * view->stride[3];
+         });
 }
 
-/// Where filters have a single tap, windows and tiles run on from one image to the next: images
-/// that follow one another are one, and small ones whose pixels are one row are rows.
+/// Filters of a single tap know no images: where those follow one another, their rows are rows of
+/// one, so that windows and tiles run on. Large planes keep kernels busy by themselves.
 DirectShape matrix_shape(const Problem& problem, const SplitChain& chain) {
   DirectShape shape = direct_shape(problem, chain);
   const View& output = shape.conv.output;
-  if (shape.taps() != 1) return shape;
-  if (images_follow(shape)) {
-    for (View* view : views_of(shape)) {
-      view->len[3] *= std::exchange(view->len[0], 1);
-      view->stride[0] = 0;
-    }
-  } else if (is_pointwise(shape.conv) && output.len[3] == 1 && output.len[4] < kLargeImage) {
-    for (View* view : views_of(shape)) {
-      std::swap(view->len[0], view->len[3]);
-      std::swap(view->stride[0], view->stride[3]);
-    }
+  if (shape.taps() != 1 || output.len[0] == 1 || !images_follow(shape)) return shape;
+  if (output.len[3] == 1 && output.len[4] >= kLargeImage) return shape;
+  for (View* view : views_of(shape)) {
+    if (view->len[3] == 1) view->stride[3] = view->stride[0];
+    view->len[3] *= std::exchange(view->len[0], 1);
+    view->stride[0] = 0;
   }
   return shape;
 }

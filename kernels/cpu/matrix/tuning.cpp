@@ -55,7 +55,7 @@ std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid&
   if (reads_in_place(shape, product))
     return std::max<std::int64_t>(kSquareGrid.rows(),
                                   kNearBytes / pixel / kSquareGrid.rows() * kSquareGrid.rows());
-  // Windows of larger filters overlap.
+  // Windows of larger filters overlap, and those of strided ones gain nothing.
   return is_pointwise(shape.conv) ? std::min(block, pixels_in_few_pages(shape)) : block;
 }
 
@@ -103,7 +103,8 @@ TileGrid grid_of(const DirectShape& shape, Product product) {
 bool prefers_planes(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   return shape.taps() == 1 && conv.stride[1] == 1 && conv.stride[2] == 1 &&
-         conv.output.len[3] * conv.output.len[4] >= kLargeImage && lies_by_plane(shape, product);
+         conv.output.len[3] * conv.output.len[4] >= kLargeImage &&
+         conv.output.len[4] >= kTileRows && lies_by_plane(shape, product);
 }
 
 std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product product) {
