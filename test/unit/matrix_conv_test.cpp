@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <limits>
 
 #include "emit_kernel.hpp"
@@ -275,44 +276,41 @@ TEST_P(MatrixConv, NothingOutsideTheTensorsIsTouched) {
         }
 }
 
-// Rows of one pixel are contiguous whatever lies between them.
-TEST(MatrixRows, OfOnePixel) {
-  if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
-  Random random(44);
-  for (const char* text :
-       {"f32:1x256x400x1:s102400,400,1,400;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,1",
-        "f32:1x256x400x1;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,2",
-        "f32:1x64x400x1:s51200,800,2,1;conv(f32:40x64x1x1);bias(f32:1x40x1x1)->f32:1x40x400x1"}) {
-    const Problem problem = parse_problem(text);
-    const KernelCase test(problem, random);
-    ASSERT_EQ(matrix_refusal(problem, test.chain()), std::nullopt) << text;
-    for (const cpu::MatrixConfig& config : matrix_configs(problem, test.chain()))
-      EXPECT_TRUE(test.check(test.run(*matrix_recipe(problem, test.chain(), config))))
-          << to_text(config) << " " << text;
+class MatrixRows : public ::testing::Test {
+ protected:
+  /// In every configuration of the tuning space, on one to three threads.
+  void run(std::initializer_list<const char*> texts) {
+    if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
+    int threads = 0;
+    for (const char* text : texts) {
+      const Problem problem = parse_problem(text);
+      const KernelCase test(problem, random_);
+      ASSERT_EQ(matrix_refusal(problem, test.chain()), std::nullopt) << text;
+      for (const cpu::MatrixConfig& config : matrix_configs(problem, test.chain()))
+        EXPECT_TRUE(
+            test.check(test.run(*matrix_recipe(problem, test.chain(), config), 1 + threads++ % 3)))
+            << to_text(config) << " " << text;
+    }
   }
+  Random random_{44};
+};
+
+// Rows of one pixel are contiguous whatever lies between them.
+TEST_F(MatrixRows, OfOnePixel) {
+  run({"f32:1x256x400x1:s102400,400,1,400;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,1",
+       "f32:1x256x400x1;conv(f32:48x256x1x1)->f32:1x48x400x1:s38400,800,2,2",
+       "f32:1x64x400x1:s51200,800,2,1;conv(f32:40x64x1x1);bias(f32:1x40x1x1)->f32:1x40x400x1"});
 }
 
 // Operands that are the same for all images, rows or pixels, and tensors with gaps between images.
-TEST(MatrixRows, OfSeveralImages) {
-  if (!runs(DType::f32)) return;  // SaysWhatItCannotTest says so
-  Random random(45);
-  for (const char* text :
-       {"f32:5x64x6x7;conv(f32:40x64x1x1);add(f32:1x40x6x7);activation(relu)",
-        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x1);add(f32:5x40x3x1:nhwc)",
-        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:1x40x1x1)",
-        "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:5x40x1x1);bias(f32:1x40x1x1)",
-        "f32:3x64x6x6:s3000,1,384,64;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,1,198,33",
-        "f32:3x64x6x6:s3000,36,6,1;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,36,6,1",
-        "f32:4x64x6x6:s2304,1,384,64;conv(f32:33x64x1x1,stride=2x2)->f32:4x33x3x3:s400,1,99,33"}) {
-    const Problem problem = parse_problem(text);
-    const KernelCase test(problem, random);
-    ASSERT_EQ(matrix_refusal(problem, test.chain()), std::nullopt) << text;
-    int threads = 0;
-    for (const cpu::MatrixConfig& config : matrix_configs(problem, test.chain()))
-      EXPECT_TRUE(
-          test.check(test.run(*matrix_recipe(problem, test.chain(), config), 1 + threads++ % 3)))
-          << to_text(config) << " " << text;
-  }
+TEST_F(MatrixRows, OfSeveralImages) {
+  run({"f32:5x64x6x7;conv(f32:40x64x1x1);add(f32:1x40x6x7);activation(relu)",
+       "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x1);add(f32:5x40x3x1:nhwc)",
+       "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:1x40x1x1)",
+       "f32:5x64x6x7:nhwc;conv(f32:40x64x1x1,stride=2x2);add(f32:5x40x1x1);bias(f32:1x40x1x1)",
+       "f32:3x64x6x6:s3000,1,384,64;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,1,198,33",
+       "f32:3x64x6x6:s3000,36,6,1;conv(f32:33x64x1x1)->f32:3x33x6x6:s1300,36,6,1",
+       "f32:4x64x6x6:s2304,1,384,64;conv(f32:33x64x1x1,stride=2x2)->f32:4x33x3x3:s400,1,99,33"});
 }
 
 }  // namespace
