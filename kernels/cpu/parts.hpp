@@ -17,4 +17,19 @@ inline int parts_worth(const ConvGeometry& conv, double flops_per_part, int thre
   return static_cast<int>(std::clamp(conv.flops() / flops_per_part, 1.0, double(threads)));
 }
 
+/// Where some work ends: in this block, of which so much is done.
+struct Place {
+  std::int64_t block = 0, done = 0;
+};
+
+/// The place where `work` ends, of planes whose blocks are the same: work_of(i) is that of a
+/// plane's i-th, per_plane the sum.
+template <typename WorkOf>
+Place place_of(std::int64_t work, std::int64_t blocks_per_plane, std::int64_t per_plane,
+               const WorkOf& work_of) {
+  Place place{work / per_plane * blocks_per_plane, work % per_plane};
+  for (std::int64_t i = 0; place.done >= work_of(i); ++i, ++place.block) place.done -= work_of(i);
+  return place;
+}
+
 }  // namespace fuseplan::cpu

@@ -5,7 +5,6 @@
 
 #include "base/integer.hpp"
 #include "base/parallel.hpp"
-#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -76,16 +75,13 @@ Block Schedule::block(std::int64_t unit) const {
   return block;
 }
 
-Schedule::Place Schedule::place_of(std::int64_t work, std::int64_t per_pixel) const {
+Place Schedule::end_of(std::int64_t work, std::int64_t per_pixel) const {
   const View& output = plan_.shape.conv.output;
-  const std::int64_t per_plane = output.len[3] * output.len[4] * per_pixel;
-  Place place{work / per_plane * blocks_per_plane(), work % per_plane};
-  for (std::int64_t i = 0;; ++i, ++place.block) {
-    const Block block = block_of_plane(i);
-    const std::int64_t all = block.rows * block.columns * per_pixel;
-    if (place.done < all) return place;
-    place.done -= all;
-  }
+  return place_of(work, blocks_per_plane(), output.len[3] * output.len[4] * per_pixel,
+                  [&](std::int64_t i) {
+                    const Block block = block_of_plane(i);
+                    return block.rows * block.columns * per_pixel;
+                  });
 }
 
 // The first unit that starts at or after the part's share of all work, in pixels x vectors.
@@ -96,10 +92,10 @@ std::int64_t Schedule::first(int part) const {
   if (tiles_first_) {
     const std::int64_t full = pixels * plan_.config.vectors;
     const std::int64_t tile = std::min(target / full, plan_.tiles_of_channels - 1);
-    const Place place = place_of(target - tile * full, plan_.vectors_of(tile));
+    const Place place = end_of(target - tile * full, plan_.vectors_of(tile));
     return tile * blocks() + place.block + (place.done > 0 ? 1 : 0);
   }
-  const Place place = place_of(target, vectors());
+  const Place place = end_of(target, vectors());
   const Block block = block_of_plane(place.block % blocks_per_plane());
   const std::int64_t tiles =
       ceil_div(place.done, block.rows * block.columns * plan_.config.vectors);

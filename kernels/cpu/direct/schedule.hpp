@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/direct/block.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 
@@ -23,15 +24,11 @@ class Schedule {
   std::int64_t rows() const { return rows_; }  ///< most rows of a block
 
  private:
-  /// Where some work ends: in this block, of which so much is done.
-  struct Place {
-    std::int64_t block = 0, done = 0;
-  };
   std::int64_t blocks_per_plane() const { return row_blocks_ * column_blocks_; }
   std::int64_t blocks() const { return planes_ * blocks_per_plane(); }
   std::int64_t vectors() const;
   bool reads_less_tiles_first() const;
-  Place place_of(std::int64_t work, std::int64_t per_pixel) const;
+  Place end_of(std::int64_t work, std::int64_t per_pixel) const;
   void cut_rows(std::int64_t rows);
   Block block_of_plane(std::int64_t index) const;  ///< image, group and plane left out
 

@@ -314,11 +314,11 @@ class MatrixProgram final : public Program {
     const MatrixSchedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch);
-      const Range units = split(schedule.units(), schedule.parts(), part);
-      for (long unit = units.first; unit < units.last;) {
+      const std::int64_t last = schedule.first(part + 1);
+      for (std::int64_t unit = schedule.first(part); unit < last;) {
         walk.start(schedule.window(unit));
         std::int64_t channel_tile = schedule.channel_tile(unit);
-        for (; unit < units.last && channel_tile < plan_.tiles_of_channels; ++unit)
+        for (; unit < last && channel_tile < plan_.tiles_of_channels; ++unit)
           walk.run(channel_tile++);
       }
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "base/parallel.hpp"
 #include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
@@ -22,31 +23,79 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights
     else if (columns_ > plan_.grid.rows())
       cut(rows_, round_up(ceil_div(columns_, 2), plan_.grid.rows()));
     else
-      return;
+      break;
   }
+  if (parts_ > 1) avoid_shared_windows();
+}
+
+// Each of the parts that share a window stages it. Where it costs little to read the weights for
+// one window more, a few large windows become as many as can be dealt without.
+void MatrixSchedule::avoid_shared_windows() {
+  constexpr std::int64_t kFewWindows = 4, kManyStrips = 8;
+  const View& output = plan_.shape.conv.output;
+  const bool is_near =
+      plan_.shape.conv.groups * plan_.group_vectors() * plan_.vector_bytes() <= kKeptWeights;
+  if (!plan_.config.staged || plan_.config.by_plane || !is_near) return;
+  if (windows() % parts_ == 0 || windows() >= kFewWindows * parts_) return;
+  const auto dealt = [&](std::int64_t windows) { return round_up(windows, std::int64_t{parts_}); };
+  if (output.len[3] >= kManyStrips * parts_)
+    cut(ceil_div(output.len[3], dealt(row_windows_)), columns_);
+  else if (output.len[3] == 1 && strips() >= kManyStrips * parts_)
+    cut(rows_, ceil_div(strips(), dealt(column_windows_)) * plan_.grid.rows());
 }
 
 void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
   const View& output = plan_.shape.conv.output;
-  rows_ = ceil_div(output.len[3], ceil_div(output.len[3], rows));
-  row_windows_ = ceil_div(output.len[3], rows_);
-  const std::int64_t equal = ceil_div(output.len[4], ceil_div(output.len[4], columns));
-  columns_ = std::min(columns, round_up(equal, plan_.grid.rows()));
-  column_windows_ = ceil_div(output.len[4], columns_);
+  row_windows_ = ceil_div(output.len[3], rows);
+  rows_ = ceil_div(output.len[3], row_windows_);
+  column_windows_ = ceil_div(output.len[4], columns);
+  columns_ = std::min(columns, ceil_div(strips(), column_windows_) * plan_.grid.rows());
+}
+
+std::int64_t MatrixSchedule::strips() const {
+  return ceil_div(plan_.shape.conv.output.len[4], std::int64_t{plan_.grid.rows()});
+}
+
+// Windows' rows, and strips of columns, differ by one at most.
+MatrixWindow MatrixSchedule::window_of_plane(std::int64_t index) const {
+  const View& output = plan_.shape.conv.output;
+  const Range rows = split(output.len[3], static_cast<int>(row_windows_),
+                           static_cast<int>(index / column_windows_));
+  const Range columns =
+      split(strips(), static_cast<int>(column_windows_), static_cast<int>(index % column_windows_));
+  MatrixWindow window;
+  window.row = rows.first;
+  window.rows = rows.last - rows.first;
+  window.column = columns.first * plan_.grid.rows();
+  window.columns = std::min(columns.last * plan_.grid.rows(), output.len[4]) - window.column;
+  return window;
 }
 
 MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
   Digits index(unit / plan_.tiles_of_channels);
-  const ConvGeometry& conv = plan_.shape.conv;
-  MatrixWindow window;
-  window.column = index.take(column_windows_) * columns_;
-  window.columns = std::min(columns_, conv.output.len[4] - window.column);
-  window.row = index.take(row_windows_) * rows_;
-  window.rows = std::min(rows_, conv.output.len[3] - window.row);
-  window.plane = index.take(conv.output.len[2]);
-  window.group = index.take(conv.groups);
+  MatrixWindow window = window_of_plane(index.take(windows_per_plane()));
+  window.plane = index.take(plan_.shape.conv.output.len[2]);
+  window.group = index.take(plan_.shape.conv.groups);
   window.image = index.rest();
   return window;
+}
+
+// The unit whose begin is nearest to the end of the work of the parts before, in tiles of sums.
+std::int64_t MatrixSchedule::first(int part) const {
+  if (part == 0) return 0;
+  if (part == parts_) return units();
+  const auto work_of = [&](std::int64_t index) {
+    const MatrixWindow window = window_of_plane(index);
+    return plan_.tiles(window.rows, window.columns) * plan_.group_vectors();
+  };
+  std::int64_t per_plane = 0;
+  for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += work_of(i);
+  const Place place =
+      place_of(planes_ * per_plane * part / parts_, windows_per_plane(), per_plane, work_of);
+  const std::int64_t work = work_of(place.block % windows_per_plane());
+  const std::int64_t vectors = place.done * plan_.group_vectors() / work;
+  const std::int64_t tiles = (vectors + plan_.grid.channels / 2) / plan_.grid.channels;
+  return place.block * plan_.tiles_of_channels + std::min(tiles, plan_.tiles_of_channels);
 }
 
 }  // namespace fuseplan::cpu

@@ -20,13 +20,19 @@ class MatrixSchedule {
   MatrixSchedule(const MatrixPlan& plan, int threads, bool weights_are_raw = false);
 
   int parts() const { return parts_; }
-  std::int64_t windows() const { return planes_ * row_windows_ * column_windows_; }
+  /// First unit of a part; parts are nearly equal in products. first(parts()) is the end.
+  std::int64_t first(int part) const;
+  std::int64_t windows() const { return planes_ * windows_per_plane(); }
   std::int64_t units() const { return windows() * plan_.tiles_of_channels; }
   MatrixWindow window(std::int64_t unit) const;
   std::int64_t channel_tile(std::int64_t unit) const { return unit % plan_.tiles_of_channels; }
 
  private:
   void cut(std::int64_t rows, std::int64_t columns);
+  std::int64_t windows_per_plane() const { return row_windows_ * column_windows_; }
+  void avoid_shared_windows();
+  std::int64_t strips() const;  ///< in which a plane's columns are dealt to windows
+  MatrixWindow window_of_plane(std::int64_t index) const;  ///< image, group and plane left out
 
   const MatrixPlan& plan_;
   std::int64_t planes_ = 0;  ///< output planes of all images and groups
