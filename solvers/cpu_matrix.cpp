@@ -42,9 +42,10 @@ class CpuMatrix final : public Solver {
     const cpu::Extensions& has = question.traits.extensions;
     need_convolution(question, verdict, true, !is_byte(input));
     const bool tiles = is_byte(input) ? has.tiles_int8 : has.tiles_bf16;
-    verdict.need(tiles, RejectCode::Device, "instruction set", question.traits.to_text(),
-                 is_byte(input) ? "AMX with amx_int8" : "AMX with amx_bf16",
-                 "run on a CPU that has it, and whose system grants its tiles");
+    verdict.need(
+        tiles, RejectCode::Device, "instruction set", question.traits.to_text(),
+        is_byte(input) ? "AMX with amx_int8" : "AMX with amx_bf16",
+        "raise the max_isa option, or run on a CPU that has it, and whose system grants its tiles");
     if (!verdict.accepted()) return;
     const ConvOp& conv = *question.problem.conv();
     constexpr std::int64_t kFewest = 32;

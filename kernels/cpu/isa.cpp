@@ -15,7 +15,8 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
+constexpr const char* kNames[] = {"portable", "avx2", "avx512", "amx"};
+constexpr std::string_view kTiles = "_amx";
 
 #if defined(__x86_64__)
 using Xbyak::util::Cpu;
@@ -134,17 +135,33 @@ std::string_view host_family() {
   return family;
 }
 
-const char* name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
+std::string_view family_without_tiles(std::string_view family) {
+  if (family.ends_with(kTiles)) family.remove_suffix(kTiles.size());
+  return family;
+}
 
-std::optional<Isa> parse_isa(std::string_view name) {
-  for (int i = 0; i < 3; ++i)
-    if (name == kNames[i]) return static_cast<Isa>(i);
-  return std::nullopt;
+const char* name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
+const char* name_of(IsaLimit limit) { return kNames[static_cast<int>(limit)]; }
+
+std::optional<IsaLimit> parse_isa_limit(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<IsaLimit>(found - std::begin(kNames));
 }
 
 Isa host_isa() {
   static const Isa isa = detect();
   return isa;
+}
+
+Isa limited(Isa isa, IsaLimit limit) {
+  return static_cast<Isa>(std::min(static_cast<int>(isa), static_cast<int>(limit)));
+}
+
+Extensions limited(Extensions extensions, IsaLimit limit) {
+  if (limit < IsaLimit::avx512) return {};
+  if (limit < IsaLimit::amx) extensions.tiles_bf16 = extensions.tiles_int8 = false;
+  return extensions;
 }
 
 Extensions host_extensions() {

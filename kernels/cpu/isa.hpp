@@ -14,10 +14,16 @@ namespace fuseplan::cpu {
 enum class Isa { portable, avx2, avx512 };
 
 const char* name_of(Isa isa);
-std::optional<Isa> parse_isa(std::string_view name);
 
-/// The highest set this CPU and operating system support. FUSEPLAN_MAX_ISA has no effect here; the
-/// cap is applied where a handle is made.
+/// What a caller may allow at most: a set with its extensions; the tiles of AMX, which go with
+/// AVX-512, stand above it.
+enum class IsaLimit { portable, avx2, avx512, amx };
+
+const char* name_of(IsaLimit limit);
+std::optional<IsaLimit> parse_isa_limit(std::string_view name);
+
+/// The highest set this CPU and operating system support. FUSEPLAN_MAX_ISA has no effect here; a
+/// handle applies its limit.
 Isa host_isa();
 
 /// What the processor calls itself; empty where it does not say.
@@ -32,6 +38,8 @@ std::string host_name();
 ///   sapphire_amx  the same, with AMX tiles that this process may use
 /// It chooses among kernels that are all right, and is no part of their keys.
 std::string_view host_family();
+/// The same line where AMX is not to be had.
+std::string_view family_without_tiles(std::string_view family);
 
 /// What estimates of time reckon with, for one core.
 struct CoreRates {
@@ -65,6 +73,8 @@ struct Extensions {
   bool tiles_bf16 = false, tiles_int8 = false;
 };
 Extensions host_extensions();
+Isa limited(Isa isa, IsaLimit limit);
+Extensions limited(Extensions extensions, IsaLimit limit);
 
 /// What code is generated for.
 struct Target {

@@ -54,8 +54,10 @@ std::string Handle::device_text() const {
 
 Traits Handle::traits() const {
   Traits traits = device_.backend->traits(device_.index);
-  traits.isa = std::min(traits.isa, options_.max_isa);
-  if (traits.isa < cpu::Isa::avx512) traits.extensions = {};
+  const cpu::IsaLimit limit = options_.max_isa;
+  traits.isa = cpu::limited(traits.isa, limit);
+  traits.extensions = cpu::limited(traits.extensions, limit);
+  if (limit < cpu::IsaLimit::amx) traits.family = cpu::family_without_tiles(traits.family);
   traits.tf32 = options_.tf32;
   return traits;
 }

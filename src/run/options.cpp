@@ -153,7 +153,7 @@ void Options::apply(std::string_view flags) {
 
 void Options::set(const OptionInfo& option, std::string_view value) {
   const std::string_view key = option.key;
-  if (key == "max_isa") max_isa = *cpu::parse_isa(choice_of(option, value));
+  if (key == "max_isa") max_isa = *cpu::parse_isa_limit(choice_of(option, value));
   if (key == "threads") threads = number_of(option, value);
   if (key == "disable_pass") passes = disabled_passes(names_of(option, value, switchable_passes()));
   if (key == "only_pass")

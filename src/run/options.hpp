@@ -44,7 +44,7 @@ class Options {
   /// Every option that is not at its default, in the form apply() reads.
   std::string to_text() const;
 
-  cpu::Isa max_isa = cpu::Isa::avx512;
+  cpu::IsaLimit max_isa = cpu::IsaLimit::amx;
   int threads = 0;
   PassOptions passes;
   std::vector<std::string> disabled_solvers;

@@ -64,7 +64,7 @@ class Driver(DriverCase):
         self.assertEqual(self.run_json("cache", "stats")["rows"], 0)
 
     def test_levels_types_and_layouts(self):
-        for level in ("avx512", "avx2", "portable"):
+        for level in ("amx", "avx512", "avx2", "portable"):
             for dtype in ("f32", "f16", "bf16"):
                 for layout in ("nchw", "nhwc"):
                     reports = self.run_json("run", "--list", "oddities.csv", "--dtype", dtype,

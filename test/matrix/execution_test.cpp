@@ -47,7 +47,7 @@ TEST(Execution, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Execution, GivesTheSameBitsEveryTime) {
-  const Handle handle = handle_at("avx512");
+  const Handle handle = handle_at("amx");
   for (const std::string& text : kDivided) {
     Case c(driver::parse_problem(text));
     c.compile(handle.get());
@@ -78,7 +78,7 @@ TEST(Execution, RunsPointwisePlansInPlace) {
 }
 
 TEST(Execution, RefusesOverlappingMemoryOtherwise) {
-  const Handle handle = handle_at("avx512");
+  const Handle handle = handle_at("amx");
   Case conv(driver::parse_problem("f32:1x8x6x6:nchw;conv(f32:8x8x1x1)"));
   conv.compile(handle.get());
   EXPECT_EQ(fuseplanExecutePlan(handle.get(), conv.plan(), conv.input_desc(), conv.input().data(),
@@ -193,8 +193,7 @@ TEST(Execution, StoresLargeOutputsWholly) {
   std::uint64_t stream = 300;
   for (const std::string& text : large)
     for (int misalign : {0, 3})
-      expect_right(driver::parse_problem(text), "avx512",
-                   {.stream = ++stream, .misalign = misalign});
+      expect_right(driver::parse_problem(text), "amx", {.stream = ++stream, .misalign = misalign});
 }
 
 // The same bytes mean other weights to another plan, and one args object may serve both.
@@ -222,7 +221,7 @@ TEST(Execution, KeepsWeightsOfDifferentTensorsApart) {
 }
 
 TEST(Execution, RefusesOtherSizesOfAFixedPlan) {
-  const Handle handle = handle_at("avx512");
+  const Handle handle = handle_at("amx");
   Case fixed(driver::parse_problem("f32:2x8x6x6:nchw;activation(relu)"));
   fixed.compile(handle.get());
   Case other(driver::parse_problem("f32:3x8x6x6:nchw;activation(relu)"));

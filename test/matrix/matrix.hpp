@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/case.hpp"
+#include "kernels/cpu/isa.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan::test {
@@ -18,8 +19,12 @@ using driver::CaseOptions;
 using driver::Handle;
 using driver::ProblemSpec;
 
-/// The levels every check runs at. Forcing a level above the machine's runs the machine's.
-inline const std::vector<std::string> kLevels = {"avx512", "avx2", "portable"};
+/// The levels every check runs at. Forcing a level above the machine's runs the machine's, which
+/// few have AMX for.
+inline const std::vector<std::string> kLevels =
+    cpu::host_extensions().tiles_bf16
+        ? std::vector<std::string>{"amx", "avx512", "avx2", "portable"}
+        : std::vector<std::string>{"avx512", "avx2", "portable"};
 inline const std::vector<fuseplanDataType_t> kTypes = {fuseplanFloat, fuseplanHalf,
                                                        fuseplanBFloat16};
 inline const std::vector<fuseplanDataType_t> kIntegers = {fuseplanInt8, fuseplanUint8};

@@ -26,8 +26,8 @@ bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
 
 /// Levels and types that a solver is written for; both layouts are required of all.
 struct Reach {
-  int levels, types;
-  int left = 0;  ///< forms that it may leave to a solver that is faster on this machine
+  int levels, types;  ///< of portable, avx2 and avx512
+  int left = 0;       ///< forms that it may leave to a solver that is faster on this machine
 };
 Reach reach_of(std::string_view id, bool integer) {
   const std::pair<std::string_view, Reach> others[] = {
@@ -75,7 +75,9 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   // Samples show what a solver takes: each must run in all forms on the levels and in the types the
   // solver has, no more and no fewer.
   const Reach reach = reach_of(solver->id(), driver::is_integer(original.input.type));
-  const int all = reach.levels * reach.types * 2;
+  // What has kernels for AVX-512 has them where AMX is allowed, too; AMX's are there alone.
+  const int beyond = solver->id() == "cpu_matrix" ? 0 : static_cast<int>(kLevels.size()) - 3;
+  const int all = (reach.levels + beyond) * reach.types * 2;
   EXPECT_LE(run, all);
   EXPECT_GE(run, all - reach.left);
 }

@@ -13,7 +13,7 @@ driver, readme = sys.argv[1], pathlib.Path(sys.argv[2])
 BEGIN, END = "<!-- support table: begin -->\n", "<!-- support table: end -->\n"
 
 # The README shows what a machine with AVX-512 runs, so only there can it be compared.
-environment = {**os.environ, "FUSEPLAN_MAX_ISA": "avx512"}
+environment = {**os.environ, "FUSEPLAN_MAX_ISA": "amx"}
 table = subprocess.run(
     [driver, "support", "--format", "md"], env=environment, text=True, capture_output=True, check=True
 ).stdout

@@ -71,6 +71,31 @@ TEST(Queries, SayWhyNot) {
       refused(fuseplanCompilePlan(other, o.plan), fuseplanStatusUnsupportedOp, all.front().name));
 }
 
+// Of the same process, on one machine: the limit is the handle's, and so is the choice.
+TEST(Queries, SayWhatALimitExcludes) {
+  const PlanPtr plan =
+      make_plan("u8:1x64x14x14:nhwc;conv(i8:64x64x3x3:nhwc,pad=1x1)->f32:1x64x14x14:nhwc");
+  const auto matrix_accepts = [&](const char* options) {
+    const HandlePtr handle = make_handle(options);
+    EXPECT_TRUE(ok(fuseplanCompilePlan(handle, plan)));
+    auto info = sized<fuseplanPlanInfo_t>();
+    EXPECT_TRUE(ok(fuseplanPlanGetInfo(handle, plan, &info)));
+    for (const auto& solver : solvers(handle, plan))
+      if (solver.name == std::string_view("cpu_matrix")) {
+        EXPECT_EQ(solver.accepted, info.solver == std::string_view("cpu_matrix"));
+        return solver.accepted == 1;
+      }
+    ADD_FAILURE() << "cpu_matrix is not listed";
+    return false;
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(matrix_accepts("--cache=mem --max_isa=amx"), matrix_accepts("--cache=mem"));
+    EXPECT_FALSE(matrix_accepts("--cache=mem --max_isa=avx512"));
+  }
+  const HandlePtr limited = make_handle("--cache=mem --max_isa=avx512");
+  EXPECT_NE(explain(limited, plan).find("raise the max_isa option"), std::string::npos);
+}
+
 TEST(Queries, LeadToTheSolverThatIsAskedFor) {
   World o;
   for (const auto& solver : solvers(o.handle, o.plan)) {

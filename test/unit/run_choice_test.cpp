@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "base/status.hpp"
@@ -127,6 +128,23 @@ TEST(CpuFamily, IsReadOffTheModel) {
   EXPECT_EQ(cpu::family_of({false, 0x06, 0x8f, true, true}), "sapphire_amx");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true, true}), "sapphire_amx");
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x11, true, true}), "zen4");
+  EXPECT_EQ(cpu::family_without_tiles("sapphire_amx"), "sapphire");
+  EXPECT_EQ(cpu::family_without_tiles("zen4"), "zen4");
+}
+
+TEST(IsaLimit, LeavesTheLowerSetsWithTheirExtensions) {
+  using cpu::IsaLimit;
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::amx), cpu::Isa::avx512);
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::avx2), cpu::Isa::avx2);
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx2, IsaLimit::amx), cpu::Isa::avx2);
+  const cpu::Extensions all{true, true, true, true, true};
+  const auto left = [&](IsaLimit limit) {
+    const cpu::Extensions has = cpu::limited(all, limit);
+    return std::array{has.bf16, has.fast_bf16, has.vnni, has.tiles_bf16, has.tiles_int8};
+  };
+  EXPECT_EQ(left(IsaLimit::amx), (std::array{true, true, true, true, true}));
+  EXPECT_EQ(left(IsaLimit::avx512), (std::array{true, true, true, false, false}));
+  EXPECT_EQ(left(IsaLimit::avx2), (std::array{false, false, false, false, false}));
 }
 
 }  // namespace

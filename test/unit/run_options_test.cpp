@@ -28,7 +28,7 @@ struct Witness {
   bool (*holds)(const Options&);
 };
 const Witness kWitnesses[] = {
-    {"--max_isa=avx2", [](const Options& o) { return o.max_isa == cpu::Isa::avx2; }},
+    {"--max_isa=avx2", [](const Options& o) { return o.max_isa == cpu::IsaLimit::avx2; }},
     {"--threads=3", [](const Options& o) { return o.threads == 3; }},
     {"--disable_pass=cse",
      [](const Options& o) { return !o.passes.is_enabled(*find_pass("cse")); }},
@@ -82,7 +82,7 @@ TEST(Options, SayWhatWasMeant) {
   EXPECT_NE(refusal("--max_is=avx2").find("did you mean max_isa"), std::string::npos);
   EXPECT_NE(refusal("--disable_pass=csee").find("did you mean cse"), std::string::npos);
   EXPECT_NE(refusal("--disable_solver=cpu_dirct").find("cpu_direct"), std::string::npos);
-  EXPECT_NE(refusal("--max_isa=sse").find("portable,avx2,avx512"), std::string::npos);
+  EXPECT_NE(refusal("--max_isa=sse").find("portable,avx2,avx512,amx"), std::string::npos);
 }
 
 TEST(Options, AreRefusedOutsideTheirRange) {
@@ -104,7 +104,7 @@ TEST(Options, ComeFromTheEnvironment) {
   const Options options = Options::from_environment();
   EXPECT_EQ(options.threads, 2);
   EXPECT_EQ(options.cache, "mem");
-  EXPECT_EQ(options.max_isa, cpu::Isa::portable);
+  EXPECT_EQ(options.max_isa, cpu::IsaLimit::portable);
   setenv("FUSEPLAN_MAX_ISA", "z80", 1);
   EXPECT_THROW(Options::from_environment(), Error);
   unsetenv("FUSEPLAN_MAX_ISA");
