@@ -13,13 +13,17 @@ namespace fuseplan::cpu {
 
 namespace {
 
-/// Traffic from which on streaming is worth it where the third-level cache is hardly nearer than
-/// memory: there it leaves the second-level cache to the input (na1 of miopen-docs-na.csv, 1.6 MB
-/// to 1.6 MB, 95 to 77 us on a core with 2 MB of it). From twice that on it makes no difference.
+/// Traffic from which on streaming may be worth it.
 constexpr std::int64_t kStreamingBytesNear = kFarBytes;
 
-std::int64_t streaming_bytes(const CoreRates& rates) {
-  return third_level_is_near(rates) ? kStreamingBytes : kStreamingBytesNear;
+/// Where the third-level cache is hardly nearer than memory, streaming leaves the second level to
+/// an input that fits there beside nothing else (na1 of miopen-docs-na.csv, 1.6 MB to 1.6 MB, 95 to
+/// 77 us on a core with 2 MB), and memory's bandwidth to reading where neither level keeps both
+/// (na6 at batch 16, 26 MB to 26 MB, 2.9 to 1.9 ms). What the third level keeps it writes 5 %
+/// faster itself.
+bool streaming_pays(std::int64_t bytes, const CoreRates& rates) {
+  if (third_level_is_near(rates)) return bytes >= kStreamingBytes;
+  return bytes < 2 * kStreamingBytesNear || static_cast<double>(bytes) >= rates.third_level_bytes;
 }
 
 /// Streaming stores want whole cache lines: rows that touch, or so long that their ends are rare.
@@ -63,7 +67,7 @@ class PointwiseRecipe final : public Recipe {
       return kernel_at<PointwiseProgram::Rows>(entries[entry]);
     };
     // Code is the same for all cores of an instruction set; which of it runs is not.
-    const bool streams = may_stream_ && walk_.bytes() >= streaming_bytes(core_rates(host_family()));
+    const bool streams = may_stream_ && streaming_pays(walk_.bytes(), core_rates(host_family()));
     return std::make_unique<PointwiseProgram>(walk_, chain_, rows(0),
                                               streams ? rows(entries.size() - 1) : nullptr,
                                               has_prologue() ? entries[1] : nullptr);
