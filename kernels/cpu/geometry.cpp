@@ -62,8 +62,9 @@ ConvGeometry geometry_of(const Problem& problem) {
   for (std::size_t axis = 0; axis < 3; ++axis) g.filter[axis] = weights.len[axis + 2];
   for (std::size_t axis = missing; axis < 3; ++axis) {
     g.pad_lo[axis] = op.conv.pad_lo[axis - missing];
-    g.stride[axis] = op.conv.stride[axis - missing];
-    g.dilation[axis] = op.conv.dilation[axis - missing];
+    // A single output takes no step, and a single tap has no next one.
+    if (g.output.len[axis + 2] > 1) g.stride[axis] = op.conv.stride[axis - missing];
+    if (g.filter[axis] > 1) g.dilation[axis] = op.conv.dilation[axis - missing];
   }
   g.groups = op.conv.groups;
   g.group_inputs = g.input.len[1] / g.groups;

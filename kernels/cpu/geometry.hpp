@@ -27,6 +27,12 @@ inline bool contiguous_along(const View& view, int axis) {
   return view.stride[axis] == 1 || view.len[axis] == 1;
 }
 
+/// For kernels that count columns from outside the image: where an axis of length 1 is contiguous,
+/// its stride, which leads nowhere, need not be 1.
+inline void step_by_element(View& view, std::size_t axis) {
+  if (view.len[axis] == 1) view.stride[axis] = 1;
+}
+
 /// Whether steps along `axis` continue those along the last axis, so that the two can be one.
 bool merges_into_rows(const View& view, std::size_t axis);
 void merge_into_rows(View& view, std::size_t axis);

@@ -19,6 +19,9 @@ Term softrelu(Term x) { return max(0, x) + log1p(exp(min(-x, x))); }
 // The bound stands first in min and max: they return their second argument if either is NaN.
 Term hard_sigmoid(Term x, Term a, Term b) { return max(0, min(1, a * x + b)); }
 
+// x times a gate that is 0 at -infinity: so is the product, which of infinity would be NaN.
+Term gated(Term x, Term gate) { return max(x.constant(-FLT_MAX), x) * gate; }
+
 // One definition for each row of plan/activations.def.
 struct Definitions {
   Term x, a, b, g;
@@ -39,20 +42,24 @@ struct Definitions {
   }
   Term ELU() const { return select(x, x, a * expm1(x)); }
   Term CLAMP() const { return min(b, max(a, x)); }
-  Term GELU_ERF() const { return 0.5 * x * (1 + erf(x * (std::numbers::sqrt2 / 2))); }
+  Term GELU_ERF() const { return gated(0.5 * x, 1 + erf(x * (std::numbers::sqrt2 / 2))); }
   Term GELU_TANH() const {
     // 0.5 x (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x^3); (1 + tanh(u)) / 2 = logistic(2 u)
-    // does not cancel for negative x.
+    // does not cancel for negative x. Beyond 20 it is 0 or 1 to the last bit, and its derivative 0.
     const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi);
-    return x * logistic(scale * (x + 0.044715 * (x * x * x)));
+    const Term above = max(-20, x), v = min(20, above);
+    return above * logistic(scale * (v + 0.044715 * (v * v * v)));
   }
-  Term SILU() const { return x * logistic(x); }
+  Term SILU() const { return gated(x, logistic(x)); }
   Term MISH() const {
     // x tanh(log(1 + e^x)): the tanh is n / (n + 2) with n = e^x (e^x + 2), and 1 beyond 20.
     const Term e = exp(min(20, x)), n = e * (e + 2);
-    return x * (n / (n + 2));
+    return gated(x, n / (n + 2));
   }
-  Term HARDSWISH() const { return x * hard_sigmoid(x, a, b); }
+  Term HARDSWISH() const {
+    const Term gate = hard_sigmoid(x, a, b);  // 0 at either end, by the sign of a
+    return select(gate, x, x.constant(0)) * gate;
+  }
   Term HARDSIGMOID() const { return hard_sigmoid(x, a, b); }
   Term SOFTPLUS() const { return softrelu(a * x) / a; }
   Term TRUNCATEDPOWER() const {

@@ -16,6 +16,11 @@ double softplus(double x) {
 double at_least(double bound, double x) { return std::isnan(x) ? x : std::fmax(bound, x); }
 double at_most(double bound, double x) { return std::isnan(x) ? x : std::fmin(bound, x); }
 
+/// x times what vanishes faster at an infinity: the limit there.
+Bounded gated(Bounded x, Bounded gate) {
+  return std::isinf(x.value) && gate.value == 0 ? Bounded{0} : x * gate;
+}
+
 Bounded function(double (*f)(double), Bounded x) { return apply(f, x, kFunction); }
 
 /// max(0, min(1, a x + b))
@@ -49,12 +54,12 @@ Bounded truncated_power(Bounded t, double g) {
 Bounded gelu_tanh(Bounded x) {
   const double root = std::sqrt(2 / M_PI);
   const Bounded inner = Bounded{root} * (x + Bounded{0.044715} * x * x * x);
-  return Bounded{0.5} * x * (Bounded{1} + function(std::tanh, inner));
+  return gated(Bounded{0.5} * x, Bounded{1} + function(std::tanh, inner));
 }
 
 Bounded gelu_erf(Bounded x) {
   const Bounded inner = Bounded{std::sqrt(0.5)} * x;
-  return Bounded{0.5} * x * (Bounded{1} + function(std::erf, inner));
+  return gated(Bounded{0.5} * x, Bounded{1} + function(std::erf, inner));
 }
 
 }  // namespace
@@ -95,11 +100,11 @@ Bounded activate(const Activation& activation, Bounded x) {
     case Mode::GELU_TANH:
       return gelu_tanh(x);
     case Mode::SILU:
-      return x * function(logistic, x);
+      return gated(x, function(logistic, x));
     case Mode::MISH:
-      return x * function(std::tanh, function(softplus, x));
+      return gated(x, function(std::tanh, function(softplus, x)));
     case Mode::HARDSWISH:
-      return x * hard_sigmoid(a, b, x);
+      return gated(x, hard_sigmoid(a, b, x));
     case Mode::HARDSIGMOID:
       return hard_sigmoid(a, b, x);
     case Mode::SOFTPLUS:

@@ -108,9 +108,10 @@ TEST(GpuSource, OneLineAFunction) {
       "f32:1x4x8x8;conv(f32:8x4x3x3);bias(f32:8);norm(spatial,f32:8);activation(silu)"));
   EXPECT_EQ(source_of(optimize(chain, {}).body),
             "const float t0 = fmaf(in, p0, p1);\n"
-            "const float t1 = fp_logistic(t0);\n"
-            "const float t2 = (t0 * t1);\n"
-            "out[0] = t2;\n");
+            "const float t1 = fp_max((-3.40282347e+38f), t0);\n"
+            "const float t2 = fp_logistic(t0);\n"
+            "const float t3 = (t1 * t2);\n"
+            "out[0] = t3;\n");
 }
 
 TEST(GpuSource, RootsMayBeLeaves) {

@@ -69,6 +69,7 @@ DepthwisePlan::DepthwisePlan(const Problem& problem, const SplitChain& chain, Is
       weights_text(to_text(problem.conv()->weights)),
       multiplier(g.group_outputs),
       elements(element_views(chain, problem.output())) {
+  step_by_element(g.input, kColumnAxis);
   rows = rows_spec(tensors(), chain, isa);
   plan_columns();
 }

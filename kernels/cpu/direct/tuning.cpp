@@ -113,8 +113,11 @@ std::int64_t block_of(const DirectShape& shape, const Reading& reading) {
   const auto step = [&](std::size_t axis) {
     return skips ? staged_step(conv, axis) : conv.stride[axis];
   };
-  const std::int64_t per_pixel = conv.group_inputs * reading.bytes() * step(1) * step(2);
-  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / per_pixel);
+  // Steps may be as long as 2^30.
+  const double per_pixel = static_cast<double>(conv.group_inputs * reading.bytes()) *
+                           static_cast<double>(step(1)) * static_cast<double>(step(2));
+  const auto block =
+      static_cast<std::int64_t>(std::max(1.0, static_cast<double>(kBlockBytes) / per_pixel));
   // A pair of channels' weights is as long as one of f32.
   const std::int64_t weights =
       depth_of(shape, reading.pairs) * kFloat * conv.group_outputs * conv.groups;

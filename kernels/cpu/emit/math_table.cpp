@@ -58,7 +58,7 @@ constexpr Table kErf[] = {
 };
 
 constexpr float kTanhOne = 9.02f;  // from here on tanh rounds to 1
-constexpr float kErfOne = 3.93f;
+constexpr float kErfOne = 3.99f;   // and the polynomials give 1, so that 1 + erf is 0 below
 
 // 2^(i/16), and how far the rounded value is off, relatively.
 constexpr Table kRoots = {{0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f,

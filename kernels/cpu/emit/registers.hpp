@@ -8,6 +8,12 @@
 
 namespace fuseplan::cpu {
 
+/// Code that is emitted to see what it takes may take more than there is.
+class OutOfRegisters : public Error {
+ public:
+  OutOfRegisters() : Error(Status::InternalError, "the emitter ran out of registers") {}
+};
+
 /// Free registers of one kind. When none is left, the owner of the values in use may be asked to
 /// give one up (it moves a value to the stack).
 class RegisterPool {
@@ -21,7 +27,7 @@ class RegisterPool {
 
   int take() {
     if (free_.empty() && evictor_ != nullptr) evictor_->evict_one();
-    require(!free_.empty(), Status::InternalError, "the emitter ran out of registers");
+    if (free_.empty()) throw OutOfRegisters();
     const int index = free_.back();
     free_.pop_back();
     lowest_ = std::min(lowest_, free_.size());

@@ -40,18 +40,26 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
   trial.sums_.push_back({code.vectors().take(), {}, false});
   trial.parts_ = {false};
   const std::vector<Node> leaves = keepable(spec.body);
-  for (std::size_t i = 0; i < kept; ++i) trial.kept_.push_back({leaves[i], code.vectors().take()});
-  trial.finish_one(0);
-  if (partial) {
-    trial.sums_[0] = {code.vectors().take(), {}, true};
+  try {
+    for (std::size_t i = 0; i < kept; ++i)
+      trial.kept_.push_back({leaves[i], code.vectors().take()});
     trial.finish_one(0);
+    if (partial) {
+      trial.sums_[0] = {code.vectors().take(), {}, true};
+      trial.finish_one(0);
+    }
+  } catch (const OutOfRegisters&) {
+    return {FinishNeeds::Need::kTooMany, {}};
   }
   return {before - code.vectors().lowest(), code.used_constants()};
 }
 
 std::size_t TileFinisher::registers(Isa isa, const FinishSpec& spec) {
-  const std::size_t kept = keepable(spec.body).size();
-  return need(isa, spec, kept, true).registers - kept;
+  std::size_t kept = keepable(spec.body).size();
+  std::size_t all = need(isa, spec, kept, true).registers;
+  while (all == FinishNeeds::Need::kTooMany && kept > 0)
+    all = need(isa, spec, --kept, true).registers;
+  return all - kept;
 }
 
 const FinishNeeds::Need& FinishNeeds::of(std::size_t kept, bool partial) {

@@ -29,7 +29,8 @@ class FinishNeeds {
   FinishNeeds(Isa isa, const FinishSpec& spec) : isa_(isa), spec_(spec) {}
 
   struct Need {
-    std::size_t registers;
+    static constexpr std::size_t kTooMany = 1000;
+    std::size_t registers;                 ///< kTooMany: more than the set has
     std::vector<std::uint32_t> constants;  ///< most often used first
   };
   /// With registers for the first `kept` keepable leaves, and perhaps partial sums.

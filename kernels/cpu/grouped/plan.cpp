@@ -68,6 +68,7 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, cons
   if (isa == Isa::portable) return;
   lanes_are_channels = channels_fit(*this);
   fits = lanes_are_channels || columns_fit(*this);
+  if (!lanes_are_channels) step_by_element(g.input, 4);
   finish = finish_spec(tensors(), chain);
   finish.bf16 = target.extensions.bf16;
   plan_blocks();

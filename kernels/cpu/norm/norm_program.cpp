@@ -42,6 +42,9 @@ void NormProgram::run(const Arguments& arguments) const {
   const SecondPass pass(arguments, stages_, first, second);
   const Arguments& given = pass.arguments();
   const ChainRunner::Pending channels = runner_.begin(given, scratch);
+  // Otherwise they wait for what is gathered.
+  if (!stages_.per_channel)
+    runner_.run_channels(channels, {0, static_cast<long>(cells_.walk.channels)}, scratch);
   const bool in_place = arguments.input == arguments.output;
   Launch launch{arguments,
                 arguments.parallel,
