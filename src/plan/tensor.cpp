@@ -108,16 +108,6 @@ Tensor computed(Tensor tensor) {
   return tensor;
 }
 
-bool may_overlap(const Tensor& tensor) {
-  std::int64_t inside = 0;  // offset of the last element of the axes so far
-  for (int axis : axes_by_stride(tensor)) {
-    if (tensor.lens[axis] == 1) continue;
-    if (tensor.strides[axis] <= inside) return true;
-    inside += (tensor.lens[axis] - 1) * tensor.strides[axis];
-  }
-  return false;
-}
-
 void validate(const Tensor& tensor, std::string_view what) {
   const auto& [dtype, lens, strides] = tensor;
   require(find_dtype(dtype) != nullptr, Status::BadParm, "{}: {} is no data type", what,

@@ -50,13 +50,6 @@ TEST(PlanTensor, OtherLengthsKeepTheOrderOfAxes) {
             "f32:3x3x2x2:s1,3,9,18");
 }
 
-TEST(PlanTensor, OverlapIsSeen) {
-  EXPECT_FALSE(may_overlap(parse_tensor("f32:2x3x4x5:s70,1,17,3")));
-  EXPECT_FALSE(may_overlap(parse_tensor("f32:1x3x4x5:s1,20,5,1")));
-  EXPECT_TRUE(may_overlap(parse_tensor("f32:2x3x4x5:s60,1,14,3")));
-  EXPECT_TRUE(may_overlap(parse_tensor("f32:2x2:s1,1")));
-}
-
 TEST(PlanTensor, WhatCannotBeIsRefused) {
   const auto refused = [](Tensor tensor, const char* part) {
     expect_error(error_of([&] { validate(tensor, "the tensor"); }), "fuseplanStatusBadParm", part);
