@@ -117,6 +117,11 @@ TEST(Statuses, OfPlans) {
 TEST(Statuses, OfExecutions) {
   World o;
   float* y = o.y_data.data();
+  const TensorPtr heap = make_tensor({1});
+  ASSERT_TRUE(ok(fuseplanSet4dTensorDescriptorEx(heap, fuseplanFloat, 1, 8, 6, 6, 1, 1, 1, 1)));
+  EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, heap), fuseplanStatusBadParm,
+                      "elements that share memory"));
+  ASSERT_TRUE(ok(fuseplanCompilePlan(o.handle, o.plan))) << "a refused output is not kept";
   ASSERT_TRUE(ok(execute(o)));
   EXPECT_TRUE(
       refused(fuseplanExecutePlan(o.handle, o.plan, make_tensor({1, 4, 6, 7}), y, o.y, y, o.args),
