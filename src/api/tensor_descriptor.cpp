@@ -53,14 +53,20 @@ void set_tensor(fuseplanTensorDescriptor_t descriptor, fuseplanDataType_t type, 
   object->tensor = tensor;
 }
 
+// What store_dims stores nowhere may be of any size.
 template <typename T>
-void store_dims(T* to, const Dims& dims, const char* what) {
+void check_dims(const T* to, const Dims& dims, const char* what) {
   if (to == nullptr) return;
   for (const std::int64_t value : dims)
     require(static_cast<std::uint64_t>(value) <=
                 static_cast<std::uint64_t>(std::numeric_limits<T>::max()),
             Status::BadParm, "{} {} exceeds an int: call fuseplanGetTensorDescriptorV2", what,
             value);
+}
+
+template <typename T>
+void store_dims(T* to, const Dims& dims) {
+  if (to == nullptr) return;
   std::transform(dims.begin(), dims.end(), to, [](std::int64_t v) { return static_cast<T>(v); });
 }
 
@@ -68,9 +74,10 @@ template <typename T>
 void get_tensor(fuseplanTensorDescriptor_t descriptor, fuseplanDataType_t* type, T* lens,
                 T* strides) {
   const Tensor tensor = tensor_of(descriptor, "tensorDesc");
-  store_dims<T>(nullptr, tensor.lens, "length");
-  store_dims(lens, tensor.lens, "length");
-  store_dims(strides, tensor.strides, "stride");
+  check_dims(lens, tensor.lens, "length");
+  check_dims(strides, tensor.strides, "stride");
+  store_dims(lens, tensor.lens);
+  store_dims(strides, tensor.strides);
   store(type, tensor.dtype);
 }
 
@@ -180,8 +187,10 @@ fuseplanStatus_t fuseplanGet4dTensorDescriptor(fuseplanTensorDescriptor_t tensor
     const char* const names[] = {"n", "c", "h", "w", "nStride", "cStride", "hStride", "wStride"};
     for (int i = 0; i < 8; ++i) required(to[i], names[i]);
     int values[8];
-    store_dims(values, tensor.lens, "length");
-    store_dims(values + 4, tensor.strides, "stride");
+    check_dims(values, tensor.lens, "length");
+    check_dims(values, tensor.strides, "stride");
+    store_dims(values, tensor.lens);
+    store_dims(values + 4, tensor.strides);
     for (int i = 0; i < 8; ++i) *to[i] = values[i];
     store(dataType, tensor.dtype);
   });

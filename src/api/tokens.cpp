@@ -11,10 +11,10 @@
 
 namespace fuseplan::api {
 
-// One word tells whether a slot's object is alive and how many calls are using it, so that pinning
-// is one compare-and-swap and an object is freed exactly once, by whoever leaves last.
+// One word tells which object a slot has, whether it is alive and how many calls are using it, so
+// that pinning is one compare-and-swap and an object is freed exactly once, by whoever leaves last.
 struct Slot {
-  std::atomic<std::uint64_t> state{0};  // generation << 33 | live << 32 | pins
+  std::atomic<std::uint64_t> state{0};  // tag << 53 | generation << 33 | live << 32 | pins
   void* object = nullptr;
   Deleter deleter = nullptr;
   std::atomic<std::uint32_t> next_free{0};
@@ -31,7 +31,15 @@ constexpr std::uint64_t kPins = kLive - 1;
 constexpr std::uint32_t kLastGeneration = (1u << kGenerationBits) - 1;
 
 std::uint32_t generation_of_state(std::uint64_t state) {
-  return static_cast<std::uint32_t>(state >> 33);
+  return static_cast<std::uint32_t>(state >> 33) & kLastGeneration;
+}
+
+std::uint32_t tag_of_state(std::uint64_t state) {
+  return static_cast<std::uint32_t>(state >> (33 + kGenerationBits));
+}
+
+std::uint64_t live_state(std::uint32_t generation, Tag tag) {
+  return (std::uint64_t{static_cast<unsigned>(tag)} << kGenerationBits | generation) << 33 | kLive;
 }
 
 struct Fields {
@@ -144,12 +152,22 @@ void reclaim(Slot& slot) noexcept {
   table().give_back(slot);
 }
 
+// Whether a token of these fields may have been handed out: one whose slot has got no further than
+// its generation is that of the slot's own type.
+bool may_have_been(const Fields& fields) {
+  const Slot* slot = table().find(fields.slot);
+  if (fields.salt != table().salt() || slot == nullptr) return false;
+  const std::uint64_t state = slot->state.load(std::memory_order_relaxed);
+  const std::uint32_t generation = generation_of_state(state);
+  return fields.generation < generation ||
+         (fields.generation == generation && fields.tag == tag_of_state(state));
+}
+
 [[noreturn]] void refuse(Token token, Tag tag, std::string_view argument) {
   const Fields fields(token);
   if (token == 0) fail(Status::BadParm, "{} is NULL, expected a {}", argument, name_of(tag));
-  const Slot* slot = table().find(fields.slot);
   const char* other = name_of(static_cast<Tag>(fields.tag));
-  if (fields.salt != table().salt() || slot == nullptr || other[0] == '\0')
+  if (!may_have_been(fields) || other[0] == '\0')
     fail(Status::BadParm, "{} ({:#x}) is no object of this library, expected a {}", argument, token,
          name_of(tag));
   if (fields.tag != static_cast<unsigned>(tag))
@@ -158,7 +176,8 @@ void reclaim(Slot& slot) noexcept {
 }
 
 bool is_alive(std::uint64_t state, const Fields& fields) {
-  return (state & kLive) != 0 && generation_of_state(state) == fields.generation;
+  return (state & kLive) != 0 && generation_of_state(state) == fields.generation &&
+         tag_of_state(state) == fields.tag;
 }
 
 // The slot of a token whose salt and tag are right, or nullptr.
@@ -193,7 +212,7 @@ Token insert_object(Tag tag, void* object, Deleter deleter) {
   slot->object = object;
   slot->deleter = deleter;
   const std::uint32_t generation = generation_of_state(slot->state.load(std::memory_order_relaxed));
-  slot->state.store(std::uint64_t{generation} << 33 | kLive, std::memory_order_release);
+  slot->state.store(live_state(generation, tag), std::memory_order_release);
   table().live().fetch_add(1, std::memory_order_relaxed);
   return make_token(slot->number, generation, tag, table().salt());
 }

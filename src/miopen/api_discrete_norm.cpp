@@ -25,20 +25,41 @@ OpArguments training_arguments(const void* scale, const void* bias, double epsil
           .scalars = {0, epsilon}};
 }
 
-std::vector<char> memory_for(miopenTensorDescriptor_t descriptor) {
-  std::size_t bytes = 0;
-  check(fuseplanGetTensorNumBytes(fuseplan_of(descriptor), &bytes));
-  return std::vector<char>(bytes);
-}
+/// Memory of the handle's device for a tensor that the caller has none for.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(const Handle& handle, miopenTensorDescriptor_t descriptor)
+      : handle_(handle.handle.get()) {
+    std::size_t bytes = 0;
+    check(fuseplanGetTensorNumBytes(fuseplan_of(descriptor), &bytes));
+    check(fuseplanMalloc(handle_, bytes, &memory_));
+  }
+  ~Scratch() {
+    if (memory_ != nullptr) static_cast<void>(fuseplanFree(handle_, memory_));
+  }
+  Scratch(Scratch&& other) noexcept
+      : handle_(other.handle_), memory_(std::exchange(other.memory_, nullptr)) {}
+  Scratch& operator=(Scratch&& other) noexcept {
+    handle_ = other.handle_;
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  void* data() const { return memory_; }
+
+ private:
+  fuseplanHandle_t handle_ = nullptr;
+  void* memory_ = nullptr;
+};
 
 /// Mean and inverse deviation, where the caller did not save them.
 struct Statistics {
-  std::vector<char> mean, inverse;
+  Scratch mean, inverse;
 };
 Statistics compute_statistics(Handle& handle, const Descriptors& of, const void* x,
                               const void* scale, double epsilon) {
-  Statistics found{memory_for(of.parameters), memory_for(of.parameters)};
-  std::vector<char> y = memory_for(of.x);
+  Statistics found{{handle, of.parameters}, {handle, of.parameters}};
+  const Scratch y(handle, of.x);
   OpArguments arguments[] = {training_arguments(scale, scale, epsilon)};
   arguments[0].pointers[2] = found.mean.data();
   arguments[0].pointers[3] = found.inverse.data();
@@ -86,9 +107,12 @@ miopenStatus_t miopenBatchNormalizationForwardTraining(
     values.scalars[0] = expAvgFactor;
     values.pointers[2] = resultSaveMean;
     values.pointers[3] = resultSaveInvVariance;
-    if (resultRunningMean != nullptr && resultRunningVariance != nullptr) {
-      values.pointers[4] = resultRunningMean;
-      values.pointers[5] = resultRunningVariance;
+    values.pointers[4] = resultRunningMean;
+    values.pointers[5] = resultRunningVariance;
+    Scratch other;  // for one without the other, which fuseplan does not do
+    if ((resultRunningMean == nullptr) != (resultRunningVariance == nullptr)) {
+      other = Scratch(*object, bnScaleBiasMeanVarDesc);
+      values.pointers[resultRunningMean == nullptr ? 4 : 5] = other.data();
     }
     object->run(training_chain({bn_mode, xDesc, yDesc, bnScaleBiasMeanVarDesc}), required(x, "x"),
                 required(y, "y"), arguments);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "plan/overlap.hpp"
 #include "plan/spelled.hpp"
 
 namespace fuseplan {

@@ -35,9 +35,11 @@ Dims strides_in_order(const Dims& lens, const Axes& order) {
   std::int64_t stride = 1;
   for (int axis : order) {
     strides[axis] = stride;
-    require(stride <= kMax / std::max<std::int64_t>(1, lens[axis]), Status::BadParm,
+    // Of a length below 1 there is nothing to step over; `validate` refuses it.
+    const std::int64_t length = std::max<std::int64_t>(1, lens[axis]);
+    require(stride <= kMax / length, Status::BadParm,
             "a tensor of {} elements has more than 2^63 - 1 of them", Spelled{lens});
-    stride *= lens[axis];
+    stride *= length;
   }
   return strides;
 }
@@ -106,16 +108,6 @@ void require_storage(const Tensor& tensor, std::string_view what) {
 Tensor computed(Tensor tensor) {
   if (is_byte(tensor.dtype)) tensor.dtype = DType::f32;
   return tensor;
-}
-
-bool may_overlap(const Tensor& tensor) {
-  std::int64_t inside = 0;  // offset of the last element of the axes so far
-  for (int axis : axes_by_stride(tensor)) {
-    if (tensor.lens[axis] == 1) continue;
-    if (tensor.strides[axis] <= inside) return true;
-    inside += (tensor.lens[axis] - 1) * tensor.strides[axis];
-  }
-  return false;
 }
 
 void validate(const Tensor& tensor, std::string_view what) {

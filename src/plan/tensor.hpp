@@ -47,10 +47,6 @@ void require_storage(const Tensor& tensor, std::string_view what);
 /// The tensor as what is computed over one of its type: f32 for 8-bit integers, else the same.
 Tensor computed(Tensor tensor);
 
-/// False if, from the innermost axis outwards, every stride steps over all that lies inside it, so
-/// that no two elements share memory.
-bool may_overlap(const Tensor& tensor);
-
 /// Throws Error(BadParm) unless rank is 1..kMaxRank, lengths and strides are positive, and bytes()
 /// and elements() fit in 63 bits. `what` names the tensor in the message.
 void validate(const Tensor& tensor, std::string_view what);

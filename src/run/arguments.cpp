@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "plan/overlap.hpp"
 
 namespace fuseplan {
 namespace {
@@ -77,11 +78,11 @@ ResolvedArguments::ResolvedArguments(const Variant& variant, const Args& args) {
 void check_overlap(const Problem& problem, const void* input, const void* output) {
   const auto in = reinterpret_cast<std::uintptr_t>(input);
   const auto out = reinterpret_cast<std::uintptr_t>(output);
-  const bool apart = in + problem.input().bytes() <= out || out + problem.output().bytes() <= in;
   const bool in_place = in == out && problem.conv() == nullptr &&
                         problem.input().dtype == problem.output().dtype &&
                         problem.input().strides == problem.output().strides;
-  require(apart || in_place, Status::BadParm,
+  const auto distance = static_cast<std::int64_t>(out - in);
+  require(in_place || !may_overlap(problem.input(), problem.output(), distance), Status::BadParm,
           "output memory overlaps input memory; only a plan without convolution may run in place, "
           "with equal type and strides");
 }

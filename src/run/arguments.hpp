@@ -35,8 +35,8 @@ class ResolvedArguments {
   SmallVector<void*, 8> results_;
 };
 
-/// Throws Error(BadParm) if output memory overlaps input memory, unless a plan without convolution
-/// runs in place: same pointer, type and strides.
+/// Throws Error(BadParm) if an element of the output overlaps one of the input, unless a plan
+/// without convolution runs in place: same pointer, type and strides.
 void check_overlap(const Problem& problem, const void* input, const void* output);
 
 }  // namespace fuseplan

@@ -5,6 +5,8 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "plan/overlap.hpp"
+#include "plan/spelled.hpp"
 #include "run/chooser.hpp"
 
 namespace fuseplan {
@@ -65,6 +67,9 @@ Tensor Plan::output() const {
 void Plan::set_output(const Tensor& output) {
   validate(output, "plan output");
   require_storage(output, "plan output");
+  require(!may_overlap(output), Status::BadParm,
+          "plan output {} with strides {} has elements that share memory", Spelled{output.lens},
+          Spelled{output.strides, ','});
   output_ = output;
   edited();
 }

@@ -93,6 +93,49 @@ TEST(Execution, RefusesOverlappingMemoryOtherwise) {
             fuseplanStatusBadParm);
 }
 
+// Channels 0 to c - 1 and c to c + k - 1 of one buffer, in either layout, as DenseNet's layers
+// have.
+void expect_slices_right(const std::string& level, const std::string& strides) {
+  const Handle handle = handle_at(level);
+  Case c(driver::parse_problem("f32:2x20x9x7:s" + strides + ";conv(f32:12x20x3x3,pad=1x1);" +
+                               "bias(f32:1x12x1x1);activation(relu)->f32:2x12x9x7:s" + strides));
+  c.compile(handle.get());
+  // Strides of one channel and of one image; the pitch is 40 channels.
+  const std::int64_t channel = c.problem().input.strides[1], image = c.problem().input.strides[0];
+  std::vector<float> buffer(static_cast<std::size_t>(2 * image), -7.0f);
+  const auto* input = static_cast<const float*>(c.input().data());
+  auto* output = static_cast<float*>(c.output().data());
+  const auto copy = [&](std::int64_t channels, const float* from, float* to) {
+    for (std::int64_t n = 0; n < 2; ++n)
+      for (std::int64_t k = 0; k < channels; ++k)
+        for (std::int64_t pixel = 0; pixel < 63; ++pixel) {
+          const std::int64_t at = n * image + k * channel + pixel * (channel == 1 ? 40 : 1);
+          to[at] = from[at];
+        }
+  };
+  copy(20, input, buffer.data());
+  float* const slice = buffer.data() + 20 * channel;
+  driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), buffer.data(),
+                                    c.output_desc(), slice, c.args()));
+  copy(12, slice, output);
+  EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
+  EXPECT_EQ(std::count(buffer.begin(), buffer.end(), -7.0f), 2 * 8 * 63);
+}
+
+TEST(Execution, WritesASliceOfTheBufferItReads) {
+  for (const std::string& level : kLevels) {
+    expect_slices_right(level, "2520,1,280,40");
+    expect_slices_right(level, "2520,63,7,1");
+  }
+}
+
+TEST(Execution, WritesInterleavedStrides) {
+  for (const std::string& level : kLevels)
+    expect_right(
+        driver::parse_problem("f32:2x3x1x1:nchw;activation(gelu_tanh)->f32:2x3x1x1:s3,2,1,1"),
+        level);
+}
+
 // A dynamic plan against plans made for each size: same data, same bits.
 void expect_dynamic_right(const std::string& level, const std::string& layout) {
   const Handle handle = handle_at(level);

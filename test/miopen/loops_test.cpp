@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pooling and softmax, written down from their definitions.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 
@@ -137,6 +140,28 @@ TEST(Softmax, BlendsAndHasAnOlderForm) {
                 1e-6);
   }
   EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+TEST(Softmax, RunsInTheChildOfAFork) {
+  Random random;
+  Handle handle;
+  const HostTensor x = random_tensor(Element::f32, {64, 16, 32, 32}, random);
+  HostTensor y = x.like(), again = x.like();
+  const TensorDesc desc = describe(x);
+  const auto run = [&](HostTensor& to) {
+    return miopenSoftmaxForward(handle, nullptr, desc, x.data(), nullptr, desc, to.data());
+  };
+  ASSERT_TRUE(ok(run(y)));  // the parent's OpenMP pool exists
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    const bool right = run(again) == miopenStatusSuccess && again.values() == y.values();
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
 }
 
 }  // namespace

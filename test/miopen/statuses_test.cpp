@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which call answers what: Compile alone decides about support, getters are probes, workspaces are
 // 0.
+#include <climits>
 #include <cstring>
 #include <functional>
 
@@ -147,6 +148,12 @@ TEST(Rules, WorkspaceCallsComeEarly) {
                                       all.y.data(), all.args, workspace, bytes);
   };
   EXPECT_TRUE(refused(run(nullptr, 16), miopenStatusBadParm, "workspace"));
+  for (const auto& [type, name] : {std::pair{miopenFloat, "f32"}, {miopenDouble, "type 6"}})
+    EXPECT_TRUE(refused(
+        miopenExecuteFusionPlan(handle, all.plan, describe(type, {1, 3, 1, 1}), all.x.data(),
+                                all.y_desc, all.y.data(), all.args),
+        miopenStatusBadParm,
+        std::string("inputDesc is ") + name + ":1x3x1x1:s3,1,1,1, the plan was compiled for f32:"));
   ASSERT_TRUE(ok(run(nullptr, 0)));
   EXPECT_TRUE(all.right());
 }
@@ -257,6 +264,20 @@ TEST(Statuses, DescriptorSetters) {
   ASSERT_TRUE(
       ok(miopenGetConvolutionAttribute(conv, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, &value)));
   EXPECT_EQ(value, 1);
+}
+
+TEST(Statuses, OutputLengthsFitAnInt) {
+  const ConvDesc conv = convolution({INT_MAX, INT_MAX});
+  const TensorDesc x = describe(miopenFloat, {64, 16, 32, 32}),
+                   w = describe(miopenFloat, {16, 16, 3, 3});
+  int lens[4] = {-7, -7, -7, -7}, rank = -7;
+  EXPECT_TRUE(
+      refused(miopenGetConvolutionForwardOutputDim(conv, x, w, lens, lens + 1, lens + 2, lens + 3),
+              miopenStatusBadParm, "exceeds an int"));
+  EXPECT_TRUE(refused(miopenGetConvolutionNdForwardOutputDim(conv, x, w, &rank, lens),
+                      miopenStatusBadParm, "64x16x4294967324x4294967324"));
+  EXPECT_EQ(rank, -7);
+  EXPECT_EQ(lens[0], -7);
 }
 
 TEST(Statuses, OutputLengthsAreAtLeastOne) {

@@ -215,6 +215,25 @@ TEST(Training, DiscreteForward) {
   });
 }
 
+TEST(Training, DiscreteForwardKeepsOneStatisticWithoutTheOther) {
+  Handle handle;
+  for_each_form([&](Training& t) {
+    const ReferenceResult expected = t.forward();
+    const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
+                          variance = Training::moved(t.running_variance, expected.statistics[3]);
+    for (const bool first : {true, false})
+      ASSERT_TRUE(ok(miopenBatchNormalizationForwardTraining(
+          handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(), t.x_desc, t.out.data(), t.desc,
+          t.scale.data(), t.bias.data(), kFactor, first ? t.running_mean.data() : nullptr,
+          first ? nullptr : t.running_variance.data(), kEps, first ? t.saved_mean.data() : nullptr,
+          first ? nullptr : t.saved_inverse.data())));
+    EXPECT_TRUE(is_close(t.running_mean, mean));
+    EXPECT_TRUE(is_close(t.running_variance, variance));
+    EXPECT_TRUE(is_close(t.saved_mean, expected.statistics[0]));
+    EXPECT_TRUE(is_close(t.saved_inverse, expected.statistics[1]));
+  });
+}
+
 TEST(Training, DiscreteBackward) {
   Handle handle;
   for_each_form([&](Training& t) {

@@ -51,8 +51,11 @@ class Zoo {
   /// Everything that must be refused where `valid` is right.
   std::vector<Bits> wrong_values(Bits valid, Random& random) const {
     std::vector<Bits> wrong = dead_;
-    for (const Bits other : live_)
-      if (tag(other) != tag(valid)) wrong.push_back(other);
+    for (const Bits other : live_) {
+      if (tag(other) == tag(valid)) continue;
+      wrong.push_back(other);
+      wrong.push_back((valid & ~kPlace) | (other & kPlace));  // what valid + 1 may be
+    }
     for (const Bits odd : {Bits{1}, Bits{7}, Bits{0x1000}, ~Bits{0}, valid + 1 + (Bits{1} << 30)})
       wrong.push_back(odd);
     wrong.push_back(reinterpret_cast<Bits>(&world_));  // memory of the caller
@@ -63,6 +66,8 @@ class Zoo {
   }
 
  private:
+  static constexpr Bits kPlace = (Bits{1} << 44) - 1;  // slot and generation of a token
+
   static Bits tag(Bits token) { return token >> 44 & 15; }
 
   template <typename Live, typename Make>

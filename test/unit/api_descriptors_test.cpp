@@ -73,6 +73,22 @@ TEST(TensorDescriptors, RefuseWhatTheyCannotBe) {
   EXPECT_EQ(c, 2) << "a refused setter must leave the descriptor as it was";
 }
 
+TEST(TensorDescriptors, ThatExceedAnIntAreReadWholeOrNotAtAll) {
+  const TensorPtr tensor = make_tensor({1});
+  const std::size_t lens[] = {2, 3, 4, 5}, strides[] = {std::size_t{1} << 40, 20, 5, 1};
+  ASSERT_TRUE(ok(fuseplanSetTensorDescriptorV2(tensor, fuseplanFloat, 4, lens, strides)));
+  fuseplanDataType_t type = fuseplanHalf;
+  std::vector<int> got_lens(4, -7), got_strides(4, -7);
+  EXPECT_TRUE(
+      refused(fuseplanGetTensorDescriptor(tensor, &type, got_lens.data(), got_strides.data()),
+              fuseplanStatusBadParm, "fuseplanGetTensorDescriptorV2"));
+  EXPECT_EQ(type, fuseplanHalf);
+  EXPECT_EQ(got_lens, std::vector<int>(4, -7)) << "a failed call leaves its outputs untouched";
+  EXPECT_EQ(got_strides, std::vector<int>(4, -7));
+  ASSERT_TRUE(ok(fuseplanGetTensorDescriptor(tensor, &type, got_lens.data(), nullptr)));
+  EXPECT_EQ(got_lens, (std::vector<int>{2, 3, 4, 5}));
+}
+
 TEST(TensorDescriptors, NeedToBeSetBeforeUse) {
   TensorPtr tensor;
   ASSERT_TRUE(ok(fuseplanCreateTensorDescriptor(&tensor)));
@@ -156,6 +172,8 @@ TEST(ConvolutionDescriptors, RefuseWhatTheyCannotBe) {
   EXPECT_TRUE(refused(init(0, 0, 1, 0), fuseplanStatusBadParm, "dilation"));
   EXPECT_TRUE(
       refused(fuseplanSetConvolutionGroupCount(conv, 0), fuseplanStatusBadParm, "groupCount is 0"));
+  EXPECT_TRUE(refused(fuseplanSetConvolutionGroupCount(conv, (1 << 30) + 1), fuseplanStatusBadParm,
+                      "expected 1 to 2^30"));
   EXPECT_TRUE(refused(fuseplanSetConvolutionAttribute(conv, FUSEPLAN_CONVOLUTION_ATTRIB_STRICT, 2),
                       fuseplanStatusInvalidValue, "value is 2"));
   EXPECT_TRUE(

@@ -44,5 +44,23 @@ TEST(Objects, NameTheTypeThatWasGiven) {
                       "plan is a fuseplanHandle_t, expected a fuseplanPlan_t"));
 }
 
+// The number beside an object's may be the place of one of another type.
+TEST(Objects, AreNotFoundUnderNumbersNearby) {
+  World world;
+  const auto bits = [](auto object) { return reinterpret_cast<std::uintptr_t>(object); };
+  constexpr std::uintptr_t kPlace = (std::uintptr_t{1} << 44) - 1;
+  const fuseplanTensorDescriptor_t tensor = world.x;
+  const fuseplanConvolutionDescriptor_t convolution = world.convolution;
+  const auto fake = reinterpret_cast<fuseplanTensorDescriptor_t>((bits(tensor) & ~kPlace) |
+                                                                 (bits(convolution) & kPlace));
+  EXPECT_TRUE(refused(fuseplanSet4dTensorDescriptor(fake, fuseplanFloat, 1, 2, 3, 4),
+                      fuseplanStatusBadParm, "is no object of this library"));
+  EXPECT_TRUE(refused(fuseplanDestroyTensorDescriptor(fake), fuseplanStatusBadParm,
+                      "is no object of this library"));
+  int axes = 0;
+  EXPECT_TRUE(ok(fuseplanGetConvolutionSpatialDim(convolution, &axes)));
+  EXPECT_EQ(axes, 2);
+}
+
 }  // namespace
 }  // namespace fuseplan::test

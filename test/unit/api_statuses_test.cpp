@@ -91,6 +91,11 @@ TEST(Statuses, OfPlans) {
   ASSERT_TRUE(ok(fuseplanCreatePlan(&empty, fuseplanVerticalFusion, o.x)));
   EXPECT_TRUE(refused(fuseplanCompilePlan(o.handle, empty), fuseplanStatusUnsupportedOp, "empty"));
   fuseplanOp_t op = nullptr;
+  EXPECT_TRUE(refused(fuseplanPlanGetOp(empty, 0, &op), fuseplanStatusBadParm, "no op yet"));
+  EXPECT_TRUE(refused(fuseplanPlanGetOpOutputDescriptor(empty, 0, o.y), fuseplanStatusBadParm,
+                      "no op yet"));
+  EXPECT_TRUE(refused(fuseplanCreateOpStatistics(o.plan, &op, o.x), fuseplanStatusBadParm,
+                      "tensor of statistics is 1x4x6x6"));
   EXPECT_TRUE(refused(fuseplanCreateOpBiasForward(empty, &op, o.channel), fuseplanStatusBadParm,
                       "expected 1x4x1x1"));
   EXPECT_TRUE(refused(fuseplanCreateOpConvForward(o.plan, &op, o.convolution, o.w),
@@ -112,6 +117,11 @@ TEST(Statuses, OfPlans) {
                       fuseplanStatusInvalidValue, "relu"));
   EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, o.x), fuseplanStatusBadParm,
                       "expected 1x8x6x6"));
+  const TensorPtr heap = make_tensor({1});
+  ASSERT_TRUE(ok(fuseplanSet4dTensorDescriptorEx(heap, fuseplanFloat, 1, 8, 6, 6, 1, 1, 1, 1)));
+  EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, heap), fuseplanStatusBadParm,
+                      "elements that share memory"));
+  ASSERT_TRUE(ok(fuseplanCompilePlan(o.handle, o.plan))) << "a refused output is not kept";
 }
 
 TEST(Statuses, OfExecutions) {

@@ -50,13 +50,6 @@ TEST(PlanTensor, OtherLengthsKeepTheOrderOfAxes) {
             "f32:3x3x2x2:s1,3,9,18");
 }
 
-TEST(PlanTensor, OverlapIsSeen) {
-  EXPECT_FALSE(may_overlap(parse_tensor("f32:2x3x4x5:s70,1,17,3")));
-  EXPECT_FALSE(may_overlap(parse_tensor("f32:1x3x4x5:s1,20,5,1")));
-  EXPECT_TRUE(may_overlap(parse_tensor("f32:2x3x4x5:s60,1,14,3")));
-  EXPECT_TRUE(may_overlap(parse_tensor("f32:2x2:s1,1")));
-}
-
 TEST(PlanTensor, WhatCannotBeIsRefused) {
   const auto refused = [](Tensor tensor, const char* part) {
     expect_error(error_of([&] { validate(tensor, "the tensor"); }), "fuseplanStatusBadParm", part);
@@ -75,6 +68,20 @@ TEST(PlanTensor, WhatCannotBeIsRefused) {
   const Tensor largest{DType::f64, {(kHuge / 8)}, {1}};
   validate(largest, "largest");
   EXPECT_EQ(largest.bytes(), static_cast<std::size_t>(kHuge / 8) * 8);
+}
+
+// What a packed tensor of these lengths would be is not asked, only that nothing overflows.
+TEST(PlanTensor, NegativeLengthsAreRefusedInEveryLayout) {
+  for (const char* lens : {"2x-3x4x5", "2x3x4x-5", "2x-9223372036854775808x4x-9223372036854775808",
+                           "-1x9223372036854775807x-9223372036854775808x-1"})
+    for (const char* layout : {"nchw", "nhwc"}) {
+      const std::string text = std::string("f32:") + lens + ":" + layout;
+      expect_error(error_of([&] { parse_tensor(text); }), "fuseplanStatusBadParm", "-");
+      for (const std::int64_t stride :
+           packed_strides(parse_dims(lens), layout == std::string("nchw") ? Layout::channels_first
+                                                                          : Layout::channels_last))
+        EXPECT_GT(stride, 0) << text;
+    }
 }
 
 struct ConvCase {
@@ -112,6 +119,7 @@ TEST(PlanConv, WhatDoesNotFitIsRefused) {
       {"f32:1x4x9x9", "f32:8x4x3x3,pad=1x-1", "padding of axis 1 is -1"},
       {"f32:1x4x9x9", "f32:8x4x3x3,dilation=1x0", "dilation of axis 1 is 0"},
       {"f32:1x4x9x9", "f32:8x4x3x3,groups=0", "group count is 0"},
+      {"f32:1x4x9x9", "f32:8x4x3x3,groups=1073741825", "group count is 1073741825"},
       {"f32:1x4x9x9", "f32:8x4x3x3,pad=1x1x1", "1 to 3 axes"},
       {"f32:1x4x9x9", "f32:8x4x3", "rank"},
       {"f32:1x4", "f32:8x4", "1 to 3 axes"},
@@ -141,6 +149,8 @@ TEST(PlanOps, ShapesAreCheckedAtOnce) {
       {"i8:2x4x5x5;scale_shift(i8:4)", "scale and shift is i8, expected f32, f16 or bf16"},
       {"f32:2x4x5x5;norm(per_activation,u8:1x4x5x5)", "parameters is u8"},
       {"f32:2x4x5x5;add(i32:2x4x5x5)", "added tensor is i32"},
+      {"f32:2x4x5x5;statistics(f32:5)", "tensor of statistics is 5, expected 1x4x1x1"},
+      {"f32:2x4x5x5;statistics(f16:4)", "tensor of statistics is f16, expected f32"},
       {"u8:2x4x5x5;activation(relu)->i32:2x4x5x5", "plan output is i32"},
       {"f32:2x4x5x5;norm(spatial,f32:1x4x5x5)", "expected 1x4x1x1"},
       {"f32:2x4x5x5;norm(per_activation,f32:2x4x5x5)", "expected 1x4x5x5"},
