@@ -37,7 +37,7 @@ typedef struct {
   uint64_t dropped;      /* rows that should have been written and were not */
   uint64_t evicted;      /* rows deleted to make room */
   uint64_t rejectedRows; /* rows found damaged or false; they were deleted and made anew */
-  uint64_t busyTimeouts; /* times the database stayed locked for too long */
+  uint64_t busyTimeouts; /* times another process kept a lock for too long */
   uint64_t setAside;     /* damaged database files that were moved out of the way */
   uint64_t rows, bytes;  /* kernels kept now, and their size */
   uint64_t tuningHits;   /* winners of earlier searches that were found and used */

@@ -11,7 +11,7 @@ namespace fuseplan {
 namespace {
 
 constexpr std::chrono::seconds kProbeInterval{1};
-constexpr std::chrono::milliseconds kMaintenancePatience{250};
+constexpr std::chrono::milliseconds kMaintenancePatience{50};  // as SQLite's; retried like it
 
 }  // namespace
 
@@ -43,7 +43,7 @@ sqlite::Connection& Disk::connection() {
 }
 
 sqlite::Connection& Disk::writable_connection() {
-  if (writes_paused()) throw CacheFault(Fault::trouble, "the disk refused a write a moment ago");
+  if (writes_paused()) throw CacheFault(Fault::paused, write_error_);
   sqlite::Connection& database = connection();
   if (network_ != nullptr)
     throw CacheFault(Fault::trouble,
@@ -146,7 +146,11 @@ void Disk::shrink() {
   }
 }
 
-void Disk::pause_writes() { write_after_ = Clock::now() + kProbeInterval; }
+void Disk::pause_writes(std::string reason) {
+  write_after_ = Clock::now() + kProbeInterval;
+  write_error_ = std::move(reason);
+}
+
 bool Disk::writes_paused() const { return Clock::now() < write_after_; }
 
 Descriptor Disk::directory() const {

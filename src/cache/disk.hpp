@@ -60,8 +60,8 @@ class Disk {
   /// Outside any transaction, best effort: gives freed pages back to the file system.
   void shrink();
 
-  /// No writes for a second: the disk is full, read-only or failing.
-  void pause_writes();
+  /// No writes for a second: the disk is full, read-only or failing, as `reason` says.
+  void pause_writes(std::string reason);
   bool writes_paused() const;
   bool read_only() const { return config_.read_only || network_ != nullptr; }
 
@@ -101,7 +101,7 @@ class Disk {
   Generation generation_;
   FileIdentity identity_;  // of the file opened last
   Clock::time_point open_after_{}, write_after_{};
-  std::string open_error_;
+  std::string open_error_, write_error_;
   std::uint64_t set_aside_ = 0;
   const char* network_ = nullptr;  // name of the network file system it is on
 };

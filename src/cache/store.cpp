@@ -155,7 +155,8 @@ bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uin
   };
   StoredRow present;
   try {
-    present = attempt(config_.store_patience, [&](Disk& disk) { return disk.write(transaction); });
+    present = attempt(Direction::write, config_.store_patience,
+                      [&](Disk& disk) { return disk.write(transaction); });
   } catch (...) {
     keep_uses(std::move(uses));
     throw;
@@ -263,7 +264,7 @@ void KernelStore::flush_uses() {
   }
   if (uses.empty()) return;
   try {
-    attempt(std::chrono::milliseconds(0), [&](Disk& disk) {
+    attempt(Direction::write, std::chrono::milliseconds(0), [&](Disk& disk) {
       return disk.write([&](auto& database) {
         tables::touch_kernels(database, uses);
         return true;
@@ -271,58 +272,6 @@ void KernelStore::flush_uses() {
     });
   } catch (const std::exception&) {
     keep_uses(std::move(uses));
-  }
-}
-
-std::optional<FileLock> KernelStore::lock_build(const CacheKey& key) {
-  if (!can_write()) return std::nullopt;
-  Descriptor directory;
-  {
-    std::lock_guard lock(fork_state().disk);
-    if (disk_->writes_paused() || disk_->read_only()) return std::nullopt;
-    directory = disk_->directory();
-  }
-  if (!directory) return std::nullopt;
-  return FileLock::acquire(directory, build_byte(key.digest), FileLock::Kind::exclusive,
-                           config_.build_patience);
-}
-
-void KernelStore::notice_set_aside(std::uint64_t count) {
-  if (set_aside_.exchange(count) == count) return;
-  warn(Warning::damaged, fmt::format("the kernel cache {} was damaged: it was set aside and a new "
-                                     "one begun",
-                                     disk_->path()));
-}
-
-void KernelStore::degrade(Direction direction, const CacheFault& fault) {
-  switch (fault.fault()) {
-    case Fault::busy:
-      ++counters_.busy_timeouts;
-      return warn(Warning::busy, fmt::format("the kernel cache is busy: {}", fault.what()));
-    case Fault::memory:
-      return warn(Warning::memory, fmt::format("the kernel cache is not used: {}", fault.what()));
-    case Fault::damaged:
-      return warn(Warning::damaged, fmt::format("the kernel cache is damaged: {}", fault.what()));
-    case Fault::moved:
-    case Fault::full:
-    case Fault::trouble:
-      break;
-  }
-  if (direction == Direction::write) {
-    std::lock_guard lock(fork_state().disk);
-    disk_->pause_writes();
-  }
-  warn(Warning::disk, fmt::format("new kernels are kept in memory only: {}", fault.what()));
-}
-
-void KernelStore::warn(Warning kind, std::string_view text) {
-  const auto bit = static_cast<unsigned>(kind);
-  if ((warned_.fetch_or(bit) & bit) != 0) return;
-  if (!config_.warn) return log_line(LogLevel::warning, "cache", text);
-  try {
-    config_.warn(text);
-  } catch (...) {
-    // A log sink that fails must not fail the compile it reports on.
   }
 }
 

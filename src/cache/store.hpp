@@ -17,6 +17,7 @@
 #include "cache/flights.hpp"
 #include "cache/location.hpp"
 #include "cache/memory_layer.hpp"
+#include "cache/patience.hpp"
 #include "cache/row.hpp"
 #include "cache/tables.hpp"
 
@@ -37,10 +38,11 @@ struct StoreConfig {
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;  ///< of rows kept in memory
   bool synchronous = false;                              ///< wait for the disk at every store
   bool allow_network = false;                            ///< store on network file systems too
-  std::chrono::milliseconds lookup_patience{250};   ///< with a locked database; then it is a miss
-  std::chrono::milliseconds store_patience{2500};   ///< likewise; then the row is not stored
-  std::chrono::milliseconds build_patience{60000};  ///< with another process building the same
-  long pretend_filesystem = 0;                      ///< see DiskConfig
+  std::chrono::milliseconds lookup_patience{250};  ///< with a locked database; then it is a miss
+  std::chrono::milliseconds store_patience{2500};  ///< likewise; then the row is not stored
+  /// With another process that builds the same kernel; then it is built here as well.
+  std::chrono::milliseconds build_patience{5000};
+  long pretend_filesystem = 0;  ///< see DiskConfig
   /// Gets each kind of warning once; empty: the log. Called without locks, from any thread, as long
   /// as the store lives.
   std::function<void(std::string_view)> warn;
@@ -52,7 +54,7 @@ struct StoreStats {
   std::uint64_t dropped = 0;          ///< rows that should have been, and were not
   std::uint64_t evicted = 0;          ///< rows deleted to make room
   std::uint64_t rejected_rows = 0;    ///< rows whose digest, lengths or text did not hold
-  std::uint64_t busy_timeouts = 0;    ///< times the patience with a locked database ran out
+  std::uint64_t busy_timeouts = 0;    ///< times the patience with another process ran out
   std::uint64_t tuning_hits = 0;      ///< tuning results that were found
   std::uint64_t searches = 0;         ///< tuning results that had to be timed
   std::uint64_t set_aside = 0;        ///< damaged databases moved out of the way
@@ -106,8 +108,9 @@ class KernelStore {
   // For get_or_tune() and whoever looks results up.
   void count_tuning_hit() { ++counters_.tuning_hits; }
   void count_search() { ++counters_.searches; }
-  /// The lock of processes that build `key`; none where its result could not be shared anyway.
-  std::optional<FileLock> lock_build(const CacheKey& key);
+  /// The lock of processes that build `key`; none where its result could not be shared anyway, or
+  /// after waiting for another process for `patience`, or at least for StoreConfig::build_patience.
+  std::optional<FileLock> lock_build(const CacheKey& key, std::chrono::milliseconds patience = {});
   FlightTable& flights() { return flights_; }
 
  private:
@@ -121,12 +124,13 @@ class KernelStore {
     damaged = 4,
     row = 8,
     busy = 16,
-    memory = 32
+    memory = 32,
+    build = 64
   };
   using Direction = Disk::Direction;
 
   template <typename Body>
-  auto attempt(std::chrono::milliseconds patience, const Body& body);
+  auto attempt(Direction direction, std::chrono::milliseconds patience, const Body& body);
   template <typename Body>
   auto on_disk(Direction direction, const Body& body)
       -> std::optional<std::invoke_result_t<Body, Disk&>>;
@@ -154,7 +158,9 @@ class KernelStore {
   std::atomic<unsigned> warned_{0};
   std::atomic<std::uint64_t> set_aside_{0};
 
-  std::unique_ptr<Disk> disk_;  // under fork_state().disk
+  // Under fork_state().disk:
+  std::unique_ptr<Disk> disk_;
+  Patience patience_;
 
   // Under fork_state().memory:
   MemoryLayer memory_;

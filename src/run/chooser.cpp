@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "cache/single_flight.hpp"
@@ -102,6 +104,8 @@ Choice find_fastest(const CompileContext& context, const Question& question,
     const auto value = search(context, question, candidates, parallel);
     return value ? to_text(*value) : std::string();
   };
+  // Another process may take longer than its budget where both share the machine.
+  request.patience = std::chrono::milliseconds(2 * context.options.tune_ms);
   const std::string text =
       get_or_tune(*context.store, tuning_key(context, question.problem, accepted), request);
   return from_value(question, accepted, text).value_or(std::move(otherwise));

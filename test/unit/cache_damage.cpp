@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "cache/single_flight.hpp"
 #include "cache/sqlite.hpp"
@@ -227,8 +228,9 @@ TEST_F(CacheDamage, ABadRowThatStayedIsReplacedByTheNextStore) {
     sqlite::Connection writer(database(), sqlite::Access::read_write);
     const sqlite::Transaction lock(writer);
     EXPECT_FALSE(store->find(sample_key(1)));
-    EXPECT_EQ(store->stats().rows, static_cast<std::uint64_t>(kRows));
+    EXPECT_EQ(WatchedStore(directory_.path())->stats().rows, static_cast<std::uint64_t>(kRows));
   }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1050));  // for a second it is left alone
   store->put(sample_key(1), row_of(1));
   EXPECT_EQ(WatchedStore(directory_.path())->find(sample_key(1)), row_of(1));
 }
