@@ -11,6 +11,7 @@ namespace fuseplan {
 namespace {
 
 constexpr std::chrono::seconds kProbeInterval{1};
+constexpr std::chrono::minutes kShrinkInterval{1};
 constexpr std::chrono::milliseconds kMaintenancePatience{50};  // as SQLite's; retried like it
 
 }  // namespace
@@ -21,6 +22,14 @@ void Disk::close() {
   // A connection that crossed a fork belongs to the parent: closing would disturb its locks.
   if (connection_ && generation_.stale()) connection_->abandon();
   connection_.reset();
+}
+
+// The connection is opened anew, by SQLite itself, whose locks survive that.
+void Disk::change(const DiskSettings& settings) {
+  if (settings == config_.settings) return;
+  close();
+  config_.settings = settings;
+  open_after_ = write_after_ = shrink_after_ = {};
 }
 
 sqlite::Connection& Disk::connection() {
@@ -66,7 +75,7 @@ void Disk::open() {
   const Descriptor directory = open_directory(config_.directory, !config_.read_only);
   const long magic =
       config_.pretend_filesystem != 0 ? config_.pretend_filesystem : filesystem_magic(directory);
-  network_ = config_.allow_network ? nullptr : network_filesystem(magic);
+  network_ = config_.settings.allow_network ? nullptr : network_filesystem(magic);
   FileIdentity before;
   if (!inspect_file(directory, kDatabaseFile, &before)) {
     if (read_only())
@@ -99,8 +108,13 @@ void Disk::prepare_schema() {
 // Most processes only read what others have stored; the settings of writers wait for the first
 // write.
 void Disk::prepare_writes(sqlite::Connection& database) {
-  if (!database.prepare_writes(config_.synchronous) || config_.cap_bytes == 0) return;
-  database.limit_pages(static_cast<std::int64_t>(config_.cap_bytes / tables::page_bytes(database)));
+  if (database.prepare_writes(config_.settings.synchronous)) limit_growth(database);
+}
+
+// SQLite raises a limit that is below what the file has already.
+void Disk::limit_growth(sqlite::Connection& database) const {
+  const std::uint64_t cap = config_.settings.cap_bytes;
+  if (cap != 0) database.limit_pages(static_cast<std::int64_t>(cap / tables::page_bytes(database)));
 }
 
 bool Disk::recover(Direction direction, const CacheFault& fault, int faults_before) {
@@ -140,9 +154,23 @@ FileLock Disk::hold_in_place() {
 void Disk::shrink() {
   try {
     const WriteSignalShield shield;
-    writable_connection().execute("VACUUM");
+    sqlite::Connection& database = writable_connection();
+    const FileLock guard = hold_in_place();
+    database.execute("VACUUM");
+    limit_growth(database);
   } catch (const CacheFault&) {
     // The pages stay in the file and are used again.
+  }
+}
+
+void Disk::keep_below_cap() {
+  try {
+    if (Clock::now() < shrink_after_) return;
+    if (tables::file_bytes(connection()) <= config_.settings.cap_bytes) return;
+    shrink_after_ = Clock::now() + kShrinkInterval;
+    shrink();
+  } catch (const CacheFault&) {
+    // Whoever stores next meets it again.
   }
 }
 

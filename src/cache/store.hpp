@@ -77,6 +77,9 @@ class KernelStore {
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
 
+  /// Takes over what a running store can change: cap_bytes, synchronous and allow_network.
+  void reconfigure(const StoreConfig& config);
+
   std::optional<Row> find(const CacheKey& key);
   void put(const CacheKey& key, const Row& row);
   bool erase(const CacheKey& key);
@@ -143,6 +146,7 @@ class KernelStore {
   void write_row(const CacheKey& key, const StoredRow& row);
   bool insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void reject(const CacheKey& key, std::string_view what);
+  bool store_tuning(const CacheKey& key, const std::string& value);
   void remember_tuning(const CacheKey& key, const std::string& value);
   bool note_use(const Digest& key);
   void flush_uses();
@@ -154,6 +158,7 @@ class KernelStore {
 
   StoreConfig config_;
   std::string refusal_;
+  std::atomic<std::uint64_t> cap_bytes_;
   Counters counters_;
   std::atomic<unsigned> warned_{0};
   std::atomic<std::uint64_t> set_aside_{0};
@@ -171,7 +176,8 @@ class KernelStore {
 };
 
 /// The store of a directory: one object per process, directory and mode, shared by all who ask
-/// while one of them keeps it. The first to ask decides the other settings.
+/// while one of them keeps it. Whoever asked last decides cap_bytes, synchronous and allow_network
+/// for all of them; the other settings are the first one's.
 std::shared_ptr<KernelStore> open_store(const StoreConfig& config);
 
 }  // namespace fuseplan

@@ -29,6 +29,18 @@ auto KernelStore::attempt(Direction direction, std::chrono::milliseconds patienc
   return result;
 }
 
+/// store(room), where `room` is an estimate of the bytes it takes: should the page limit be met all
+/// the same, more has to go.
+template <typename Store>
+auto with_room(std::uint64_t room, const Store& store) {
+  try {
+    return store(room);
+  } catch (const CacheFault& fault) {
+    if (fault.fault() != Fault::full) throw;
+  }
+  return store(4 * room);
+}
+
 template <typename Body>
 auto KernelStore::on_disk(Direction direction, const Body& body)
     -> std::optional<std::invoke_result_t<Body, Disk&>> {

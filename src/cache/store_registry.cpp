@@ -20,8 +20,10 @@ std::shared_ptr<KernelStore> open_store(const StoreConfig& config) {
     if (!store && made) entry = store = std::move(made);
     return store;
   };
-  if (auto store = present(nullptr)) return store;
-  return present(std::make_shared<KernelStore>(config, place));
+  auto store = present(nullptr);
+  if (!store) store = present(std::make_shared<KernelStore>(config, place));
+  store->reconfigure(config);
+  return store;
 }
 
 }  // namespace fuseplan
