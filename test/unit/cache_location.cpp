@@ -226,6 +226,14 @@ void socket_at(const std::string& path) {
 
 constexpr char kDb[] = "/p/c/kernels-v1.db";
 
+// Where it leads, everything is safe.
+void link_in_sticky_directory(const std::string& d, unsigned owner) {
+  fs::rename(d + "/p/c", d + "/real");
+  fs::create_directory_symlink(d + "/real", d + "/p/c");
+  give(d + "/p/c", owner);
+  give(d + "/p", 0), mode(d + "/p", 01777);
+}
+
 // Replaces d/p/c or a file in it.
 std::string without(const std::string& path) {
   fs::remove_all(path);
@@ -244,6 +252,29 @@ const Layout kLayouts[] = {
        fs::rename(d + "/p/c", d + "/real");
        fs::create_directory_symlink(d + "/real", d + "/p/c");
      }},
+    {"a chain of links of mine", true, false,
+     [](auto& d) {
+       fs::create_directories(d + "/a/b");
+       mode(d + "/a", 0755), mode(d + "/a/b", 0755);
+       fs::rename(d + "/p/c", d + "/a/b/real");
+       fs::create_directory_symlink("../a/b/../b/real", d + "/p/next");
+       fs::create_directory_symlink("./next", d + "/p/c");
+     }},
+    {"a link of root's in a sticky directory of root's", true, true,
+     [](auto& d) { link_in_sticky_directory(d, 0); }},
+    {"a link of mine in a sticky directory of root's", true, true,
+     [](auto& d) { link_in_sticky_directory(d, kNobody); }},
+    {"a link of a stranger's in a sticky directory of root's", false, true,
+     [](auto& d) { link_in_sticky_directory(d, kStranger); }},
+    {"a link of mine to one of a stranger's", false, true,
+     [](auto& d) {
+       link_in_sticky_directory(d, kStranger);
+       fs::rename(d + "/p/c", d + "/p/theirs");
+       fs::create_directory_symlink("theirs", d + "/p/c");
+       give(d + "/p/c", kNobody);
+     }},
+    {"a link in a circle", false, false,
+     [](auto& d) { fs::create_symlink("c", without(d + "/p/c")); }},
     {"directory 0777", false, false, [](auto& d) { mode(d + "/p/c", 0777); }},
     {"directory 0770", false, false, [](auto& d) { mode(d + "/p/c", 0770); }},
     {"directory 0702", false, false, [](auto& d) { mode(d + "/p/c", 0702); }},
