@@ -13,6 +13,7 @@ namespace {
 constexpr std::chrono::seconds kProbeInterval{1};
 constexpr std::chrono::minutes kShrinkInterval{1};
 constexpr std::chrono::milliseconds kMaintenancePatience{50};  // as SQLite's; retried like it
+constexpr const char* kCompanions[] = {"kernels-v1.db-journal", kLockFile};
 
 }  // namespace
 
@@ -29,7 +30,7 @@ void Disk::change(const DiskSettings& settings) {
   if (settings == config_.settings) return;
   close();
   config_.settings = settings;
-  open_after_ = write_after_ = shrink_after_ = {};
+  resume();
 }
 
 sqlite::Connection& Disk::connection() {
@@ -83,8 +84,7 @@ void Disk::open() {
     create_file(directory, kDatabaseFile);
     inspect_file(directory, kDatabaseFile, &before);
   }
-  for (const char* companion : {"kernels-v1.db-journal", kLockFile})
-    inspect_file(directory, companion);
+  for (const char* companion : kCompanions) inspect_file(directory, companion);
   identity_ = before;
   connection_ = std::make_unique<sqlite::Connection>(
       path(), read_only() ? sqlite::Access::read_only : sqlite::Access::read_write);
@@ -135,13 +135,38 @@ bool Disk::recover(Direction direction, const CacheFault& fault, int faults_befo
 
 void Disk::replace_damaged() {
   const Descriptor directory = open_directory(config_.directory, true);
-  const auto lock = FileLock::acquire(directory, kMaintenanceByte, FileLock::Kind::exclusive,
-                                      kMaintenancePatience);
-  if (!lock) throw CacheFault(Fault::busy, "the damaged database is in use");
+  const FileLock lock = hold_alone(directory);
   FileIdentity present;
   if (!inspect_file(directory, kDatabaseFile, &present) || present != identity_) return;
   set_aside(directory, kDatabaseFile);
   ++set_aside_;
+}
+
+void Disk::discard() {
+  close();
+  const Descriptor directory = open_directory(config_.directory, false);
+  const FileLock lock = hold_alone(directory);
+  set_aside(directory, kDatabaseFile);
+  delete_set_aside(directory, kDatabaseFile);
+}
+
+FileLock Disk::hold_alone(const Descriptor& directory) const {
+  auto lock = FileLock::acquire(directory, kMaintenanceByte, FileLock::Kind::exclusive,
+                                kMaintenancePatience);
+  if (!lock) throw CacheFault(Fault::busy, "the database is in use");
+  return std::move(*lock);
+}
+
+std::string Disk::refusal() const {
+  try {
+    const Descriptor directory = find_directory(config_.directory);
+    if (!directory) return {};
+    inspect_file(directory, kDatabaseFile);
+    for (const char* companion : kCompanions) inspect_file(directory, companion);
+    return {};
+  } catch (const CacheFault& fault) {
+    return fault.what();
+  }
 }
 
 FileLock Disk::hold_in_place() {
@@ -164,14 +189,13 @@ void Disk::shrink() {
 }
 
 void Disk::keep_below_cap() {
-  try {
-    if (Clock::now() < shrink_after_) return;
-    if (tables::file_bytes(connection()) <= config_.settings.cap_bytes) return;
-    shrink_after_ = Clock::now() + kShrinkInterval;
-    shrink();
-  } catch (const CacheFault&) {
-    // Whoever stores next meets it again.
-  }
+  if (!is_above_cap_ || Clock::now() < shrink_after_) return;
+  shrink_after_ = Clock::now() + kShrinkInterval;
+  shrink();
+}
+
+void Disk::note_size(sqlite::Connection& database) {
+  is_above_cap_ = tables::file_bytes(database) > config_.settings.cap_bytes;
 }
 
 void Disk::pause_writes(std::string reason) {

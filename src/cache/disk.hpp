@@ -61,6 +61,7 @@ class Disk {
       sqlite::Transaction transaction(database);
       if (database.moved()) throw CacheFault(Fault::moved, "the database was replaced");
       auto result = body(database);
+      note_size(database);
       transaction.commit();
       return result;
     });
@@ -71,13 +72,21 @@ class Disk {
   /// The same where the file is larger than the cap, which was higher once; at most once a minute.
   void keep_below_cap();
 
+  /// Deletes the file, where there is no room to delete its rows.
+  void discard();
+
   /// No writes for a second: the disk is full, read-only or failing, as `reason` says.
   void pause_writes(std::string reason);
   bool writes_paused() const;
+  /// The pauses end here.
+  void resume() { open_after_ = write_after_ = shrink_after_ = {}; }
   bool read_only() const { return config_.read_only || network_ != nullptr; }
 
   /// Opens the directory for locks that outlive one call. No descriptor when it is not usable.
   Descriptor directory() const;
+
+  /// Why nothing here is opened: the place, or a file in it. Empty: it is, or can be made.
+  std::string refusal() const;
 
   std::uint64_t set_aside_count() const { return set_aside_; }
 
@@ -103,9 +112,11 @@ class Disk {
   void prepare_schema();
   void prepare_writes(sqlite::Connection& database);
   void limit_growth(sqlite::Connection& database) const;
+  void note_size(sqlite::Connection& database);
   void pause_opens(const CacheFault& fault);
   void close();
   void replace_damaged();
+  FileLock hold_alone(const Descriptor& directory) const;
   FileLock hold_in_place();
 
   DiskConfig config_;
@@ -115,6 +126,7 @@ class Disk {
   Clock::time_point open_after_{}, write_after_{}, shrink_after_{};
   std::string open_error_, write_error_;
   std::uint64_t set_aside_ = 0;
+  bool is_above_cap_ = false;      // after the last write
   const char* network_ = nullptr;  // name of the network file system it is on
 };
 

@@ -63,12 +63,19 @@ struct StoreStats {
 };
 
 struct VerifyReport {
-  std::uint64_t checked = 0, bad = 0, deleted = 0;
-  std::vector<std::string> problems;  ///< one sentence each
+  std::uint64_t checked = 0;          ///< rows
+  std::uint64_t deleted = 0;          ///< bad rows that were deleted
+  std::vector<std::string> problems;  ///< bad rows and whatever else is wrong, one sentence each
+};
+
+struct ClearReport {
+  std::uint64_t kernels = 0;  ///< that were deleted
+  std::string problem;        ///< why those on disk were not; empty: they were, or there is no disk
 };
 
 /// The kernels of one directory, for this process. A bad, busy, read-only or missing database makes
-/// every call slower, never wrong, and never an error: no function here throws for it.
+/// every call slower, never wrong, and never an error: no function here throws for it. Those whose
+/// purpose is a change on disk say why it was not made.
 /// All functions may be called from any thread.
 class KernelStore {
  public:
@@ -85,18 +92,19 @@ class KernelStore {
   bool erase(const CacheKey& key);
 
   std::optional<std::string> find_tuning(const CacheKey& key);
-  void put_tuning(const CacheKey& key, const std::string& value);  ///< replaces an older value
+  /// Replaces an older value. Returns why it counts for this process only; empty: it does not, or
+  /// memory is what was asked for.
+  std::string put_tuning(const CacheKey& key, const std::string& value);
 
   StoreStats stats();
   std::vector<tables::Entry> list();  ///< most recently used first, unverified
   /// Checks every row, and the file's structure too if asked; deletes bad rows where it may write.
   VerifyReport verify(bool structure);
-  std::uint64_t clear();  ///< number of kernels deleted
+  ClearReport clear();
 
   CacheMode mode() const { return config_.mode; }
-  /// Path of the database; empty when there is none, and then refusal() says why.
-  std::string location() const { return disk_ ? disk_->path() : std::string(); }
-  const std::string& refusal() const { return refusal_; }
+  /// Path of the database; empty when there is none. A place that is refused is warned of.
+  std::string location();
 
   // For get_or_build().
   enum class Source { none, memory, disk };
@@ -135,26 +143,32 @@ class KernelStore {
   template <typename Body>
   auto attempt(Direction direction, std::chrono::milliseconds patience, const Body& body);
   template <typename Body>
-  auto on_disk(Direction direction, const Body& body)
+  auto on_disk(Direction direction, const Body& body, std::string* why = nullptr)
       -> std::optional<std::invoke_result_t<Body, Disk&>>;
   void notice_set_aside(std::uint64_t count);
   void degrade(Direction direction, const CacheFault& fault);
   void warn(Warning kind, std::string_view text);
+  void warn_of_disk(std::string_view why);
 
   bool can_write() const { return disk_ && config_.mode == CacheMode::rw; }
   void store_on_disk(const CacheKey& key, const Row& row);
   void write_row(const CacheKey& key, const StoredRow& row);
   bool insert_row(const CacheKey& key, const StoredRow& row, std::uint64_t room);
   void reject(const CacheKey& key, std::string_view what);
-  bool store_tuning(const CacheKey& key, const std::string& value);
+  std::string store_tuning(const CacheKey& key, const std::string& value);
   void remember_tuning(const CacheKey& key, const std::string& value);
   bool note_use(const Digest& key);
   void flush_uses();
   void keep_uses(std::vector<Digest> older);
   template <typename Erase>
   bool erase_bad(const Erase& erase);
-  void check_kernels(VerifyReport& report);
-  void check_tuning(VerifyReport& report);
+  std::string check_kernels(VerifyReport& report);
+  std::string check_tuning(VerifyReport& report);
+  std::string check_structure(VerifyReport& report);
+  std::uint64_t forget();
+  std::uint64_t clear_disk(Disk& disk);
+  std::uint64_t count_set_aside();
+  void try_everything_again();
 
   StoreConfig config_;
   std::string refusal_;

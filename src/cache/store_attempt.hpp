@@ -42,7 +42,7 @@ auto with_room(std::uint64_t room, const Store& store) {
 }
 
 template <typename Body>
-auto KernelStore::on_disk(Direction direction, const Body& body)
+auto KernelStore::on_disk(Direction direction, const Body& body, std::string* why)
     -> std::optional<std::invoke_result_t<Body, Disk&>> {
   if (!disk_) return std::nullopt;
   try {
@@ -51,7 +51,9 @@ auto KernelStore::on_disk(Direction direction, const Body& body)
                    body);
   } catch (const CacheFault& fault) {
     degrade(direction, fault);
+    if (why != nullptr) *why = fault.what();
   } catch (const std::bad_alloc&) {
+    if (why != nullptr) *why = "out of memory";
     degrade(direction, CacheFault(Fault::memory, "out of memory"));
   }
   return std::nullopt;

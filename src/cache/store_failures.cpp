@@ -68,10 +68,23 @@ void KernelStore::degrade(Direction direction, const CacheFault& fault) {
     std::lock_guard lock(fork_state().disk);
     disk_->pause_writes(fault.what());
   }
-  warn(Warning::disk, fmt::format("new kernels are kept in memory only: {}", fault.what()));
+  warn_of_disk(fault.what());
+}
+
+void KernelStore::warn_of_disk(std::string_view why) {
+  warn(Warning::disk, fmt::format("new kernels are kept in memory only: {}", why));
+}
+
+std::string KernelStore::location() {
+  if (!disk_) return {};
+  const std::string refusal = disk_->refusal();
+  if (refusal.empty()) return disk_->path();
+  warn_of_disk(refusal);
+  return {};
 }
 
 void KernelStore::warn(Warning kind, std::string_view text) {
+  if (!config_.warn && !log_enabled(LogLevel::warning)) return;  // it may be enabled later
   const auto bit = static_cast<unsigned>(kind);
   if ((warned_.fetch_or(bit) & bit) != 0) return;
   if (!config_.warn) return log_line(LogLevel::warning, "cache", text);

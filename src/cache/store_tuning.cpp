@@ -36,16 +36,20 @@ void KernelStore::remember_tuning(const CacheKey& key, const std::string& value)
   tuning_[key.digest] = value;
 }
 
-void KernelStore::put_tuning(const CacheKey& key, const std::string& value) {
-  if (config_.mode == CacheMode::off) return;
+std::string KernelStore::put_tuning(const CacheKey& key, const std::string& value) {
+  if (config_.mode == CacheMode::off) return "the cache is off";
   remember_tuning(key, value);
-  if (!can_write()) return;
-  if (!store_tuning(key, value)) ++counters_.dropped;
+  if (config_.mode == CacheMode::mem) return {};
+  if (config_.mode == CacheMode::ro) return "the cache is read-only";
+  if (!disk_) return refusal_;
+  std::string why = store_tuning(key, value);
+  if (!why.empty()) ++counters_.dropped;
+  return why;
 }
 
-bool KernelStore::store_tuning(const CacheKey& key, const std::string& value) {
+std::string KernelStore::store_tuning(const CacheKey& key, const std::string& value) {
   const std::uint64_t room = key.text.size() + value.size() + kTuningOverhead;
-  if (room > cap_bytes_ / 4) return false;
+  if (room > cap_bytes_ / 4) return "it takes more than a quarter of the cache";
   std::uint64_t evicted = 0;
   const auto write = [&](Disk& disk, std::uint64_t bytes) {
     return disk.write([&](auto& database) {
@@ -54,13 +58,14 @@ bool KernelStore::store_tuning(const CacheKey& key, const std::string& value) {
       return true;
     });
   };
-  const auto stored = on_disk(Direction::write, [&](Disk& disk) {
+  const auto store = [&](Disk& disk) {
     with_room(room, [&](std::uint64_t bytes) { return write(disk, bytes); });
     disk.keep_below_cap();
     return true;
-  });
-  if (stored) counters_.evicted += evicted;
-  return stored.has_value();
+  };
+  std::string why;
+  if (on_disk(Direction::write, store, &why)) counters_.evicted += evicted;
+  return why;
 }
 
 }  // namespace fuseplan

@@ -113,8 +113,9 @@ Choice find_fastest(const CompileContext& context, const Question& question,
 
 void store_winner(const CompileContext& context, const Question& question, const Solvers& accepted,
                   const Candidate& winner) {
-  context.store->put_tuning(tuning_key(context, question.problem, accepted),
-                            to_text(TuningValue{to_text(winner), {}}));
+  const std::string why = context.store->put_tuning(tuning_key(context, question.problem, accepted),
+                                                    to_text(TuningValue{to_text(winner), {}}));
+  require(why.empty(), Status::InternalError, "the winner was not stored: {}", why);
 }
 
 }  // namespace fuseplan
