@@ -254,10 +254,8 @@ const Layout kLayouts[] = {
      }},
     {"a chain of links of mine", true, false,
      [](auto& d) {
-       fs::create_directories(d + "/a/b");
-       mode(d + "/a", 0755), mode(d + "/a/b", 0755);
-       fs::rename(d + "/p/c", d + "/a/b/real");
-       fs::create_directory_symlink("../a/b/../b/real", d + "/p/next");
+       fs::rename(d + "/p/c", d + "/real");
+       fs::create_directory_symlink("../p/../real", d + "/p/next");
        fs::create_directory_symlink("./next", d + "/p/c");
      }},
     {"a link of root's in a sticky directory of root's", true, true,
@@ -273,8 +271,6 @@ const Layout kLayouts[] = {
        fs::create_directory_symlink("theirs", d + "/p/c");
        give(d + "/p/c", kNobody);
      }},
-    {"a link in a circle", false, false,
-     [](auto& d) { fs::create_symlink("c", without(d + "/p/c")); }},
     {"directory 0777", false, false, [](auto& d) { mode(d + "/p/c", 0777); }},
     {"directory 0770", false, false, [](auto& d) { mode(d + "/p/c", 0770); }},
     {"directory 0702", false, false, [](auto& d) { mode(d + "/p/c", 0702); }},
