@@ -13,12 +13,14 @@ extern "C" {
  * $XDG_CACHE_HOME/fuseplan or $HOME/.cache/fuseplan. Options: --cache=rw (the start value), ro
  * (read only), mem (this process only) or off; --cache_dir; --cache_mb. Handles with the same
  * directory and mode share one cache, so these functions answer for that cache, not for the handle
- * alone.
+ * alone; the last of them to be created or given options decides cache_mb, cache_sync and
+ * cache_netfs for all.
  *
  * A cached kernel is used only if its digest holds and its key (which names everything that could
  * change its bytes) is equal; otherwise it is made anew. A file that is busy, damaged, read-only,
- * unsafe (writable by others) or missing makes compiling slower, is logged once, and is never an
- * error of any function.
+ * unsafe (writable by others) or missing makes compiling slower, is logged once, and is no error:
+ * only fuseplanCacheClear and fuseplanPlanStoreWinner, which are asked for a change on disk, fail
+ * when it was not made.
  *
  * The trust boundary is the file's owner: whoever can write it can run code in this process. */
 
@@ -37,7 +39,7 @@ typedef struct {
   uint64_t dropped;      /* rows that should have been written and were not */
   uint64_t evicted;      /* rows deleted to make room */
   uint64_t rejectedRows; /* rows found damaged or false; they were deleted and made anew */
-  uint64_t busyTimeouts; /* times the database stayed locked for too long */
+  uint64_t busyTimeouts; /* times another process kept a lock for too long */
   uint64_t setAside;     /* damaged database files that were moved out of the way */
   uint64_t rows, bytes;  /* kernels kept now, and their size */
   uint64_t tuningHits;   /* winners of earlier searches that were found and used */
@@ -51,15 +53,19 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCacheGetStatistics(fuseplanHandle_t handle
 typedef struct {
   size_t structSize;
   uint64_t checked; /* rows read */
-  uint64_t bad;     /* of these, damaged or false */
-  uint64_t deleted; /* of these, removed */
+  uint64_t bad;     /* problems: rows that are damaged or false, and whatever else is wrong */
+  uint64_t deleted; /* bad rows that were removed */
 } fuseplanCacheReport_t;
 
-/* Checks every row and the file's structure; deletes bad rows where it may write. */
+/* Checks every row and the file's structure; deletes bad rows where it may write. A file that could
+ * not be read, or was so damaged that it was set aside, is a problem too. The log has one warning
+ * for each. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCacheVerify(fuseplanHandle_t handle,
                                                   fuseplanCacheReport_t* report);
 
-/* Deletes all kernels and tuning results, for all processes. Compiled plans are not affected. */
+/* Deletes all kernels and tuning results, for all processes. Compiled plans are not affected.
+ * InternalError: those on disk could not be deleted, and the message says why: the cache is locked,
+ * read-only or in no safe place. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCacheClear(fuseplanHandle_t handle);
 
 typedef struct {

@@ -126,10 +126,13 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetKernelTime(fuseplanHandle_t handle, flo
  *
  *     --max_isa=avx2 --disable_pass=cse,contract_fma --cache=ro
  *
- * fuseplanGetOptionTable (query.h) lists all of them. The environment variable FUSEPLAN_FLAGS holds
- * such a list too, and FUSEPLAN_<KEY> a single value; options set here win over both. The string
- * takes effect as a whole or not at all. BadOption: an unknown key or name (the message has the
- * nearest and all valid ones), or a value out of range. */
+ * A value with blanks stands in double quotes, in which a backslash takes the next character as it
+ * is: --cache_dir="/my files/cache". fuseplanGetOptionTable (query.h) lists all options. The
+ * environment variable FUSEPLAN_FLAGS holds such a list too, and FUSEPLAN_<KEY> a single value, as
+ * it is; options set here win over both. cache_mb, cache_sync and cache_netfs belong to the
+ * database that handles share: the last handle that is created or given options decides them. The
+ * string takes effect as a whole or not at all. BadOption: an unknown key or name (the message has
+ * the nearest and all valid ones), or a value out of range. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetOptions(fuseplanHandle_t handle, const char* options);
 
 /* Tuning. --find_mode=fast, the start value, times nothing: compiling takes the stored winner of an

@@ -63,7 +63,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetCandidates(fuseplanHandle_t handle,
 
 /* Stores a candidate as the plan's winner, as if a search had found it: for tuning results that
  * were made elsewhere. It counts for this thread count and these options, for as long as the cache
- * keeps it. InvalidValue: not the "solver:config" of any candidate. */
+ * keeps it. InvalidValue: not the "solver:config" of any candidate. InternalError: it could not be
+ * stored on disk, and the message says why: the cache is off, read-only, locked, full or in no safe
+ * place. Unless the cache is off, this process uses it all the same. */
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanStoreWinner(fuseplanHandle_t handle, fuseplanPlan_t plan,
                                                       const char* candidate);
 

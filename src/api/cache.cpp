@@ -3,6 +3,7 @@
 
 #include "api/guard.hpp"
 #include "api/objects.hpp"
+#include "base/log.hpp"
 #include "cache/store.hpp"
 
 using namespace fuseplan;
@@ -75,12 +76,18 @@ fuseplanStatus_t fuseplanCacheVerify(fuseplanHandle_t handle, fuseplanCacheRepor
     const auto object = pin(handle, "handle");
     check_struct_size(required(report, "report")->structSize, sizeof *report, "report");
     const VerifyReport found = object->handle.store().verify(true);
-    write_struct(report, {0, found.checked, found.bad, found.deleted}, "report");
+    for (const std::string& problem : found.problems)
+      log(LogLevel::warning, "cache", "verify: {}", problem);
+    write_struct(report, {0, found.checked, found.problems.size(), found.deleted}, "report");
   });
 }
 
 fuseplanStatus_t fuseplanCacheClear(fuseplanHandle_t handle) {
-  return guard(__func__, [&] { (void)pin(handle, "handle")->handle.store().clear(); });
+  return guard(__func__, [&] {
+    const ClearReport cleared = pin(handle, "handle")->handle.store().clear();
+    require(cleared.problem.empty(), Status::InternalError,
+            "the kernels on disk were not deleted: {}", cleared.problem);
+  });
 }
 
 fuseplanStatus_t fuseplanCacheList(fuseplanHandle_t handle, int requestCount, int* returnedCount,

@@ -11,7 +11,9 @@ namespace fuseplan {
 namespace {
 
 constexpr std::chrono::seconds kProbeInterval{1};
-constexpr std::chrono::milliseconds kMaintenancePatience{250};
+constexpr std::chrono::minutes kShrinkInterval{1};
+constexpr std::chrono::milliseconds kMaintenancePatience{50};  // as SQLite's; retried like it
+constexpr const char* kCompanions[] = {"kernels-v1.db-journal", kLockFile};
 
 }  // namespace
 
@@ -21,6 +23,14 @@ void Disk::close() {
   // A connection that crossed a fork belongs to the parent: closing would disturb its locks.
   if (connection_ && generation_.stale()) connection_->abandon();
   connection_.reset();
+}
+
+// The connection is opened anew, by SQLite itself, whose locks survive that.
+void Disk::change(const DiskSettings& settings) {
+  if (settings == config_.settings) return;
+  close();
+  config_.settings = settings;
+  resume();
 }
 
 sqlite::Connection& Disk::connection() {
@@ -43,7 +53,7 @@ sqlite::Connection& Disk::connection() {
 }
 
 sqlite::Connection& Disk::writable_connection() {
-  if (writes_paused()) throw CacheFault(Fault::trouble, "the disk refused a write a moment ago");
+  if (writes_paused()) throw CacheFault(Fault::paused, write_error_);
   sqlite::Connection& database = connection();
   if (network_ != nullptr)
     throw CacheFault(Fault::trouble,
@@ -66,7 +76,7 @@ void Disk::open() {
   const Descriptor directory = open_directory(config_.directory, !config_.read_only);
   const long magic =
       config_.pretend_filesystem != 0 ? config_.pretend_filesystem : filesystem_magic(directory);
-  network_ = config_.allow_network ? nullptr : network_filesystem(magic);
+  network_ = config_.settings.allow_network ? nullptr : network_filesystem(magic);
   FileIdentity before;
   if (!inspect_file(directory, kDatabaseFile, &before)) {
     if (read_only())
@@ -74,8 +84,7 @@ void Disk::open() {
     create_file(directory, kDatabaseFile);
     inspect_file(directory, kDatabaseFile, &before);
   }
-  for (const char* companion : {"kernels-v1.db-journal", kLockFile})
-    inspect_file(directory, companion);
+  for (const char* companion : kCompanions) inspect_file(directory, companion);
   identity_ = before;
   connection_ = std::make_unique<sqlite::Connection>(
       path(), read_only() ? sqlite::Access::read_only : sqlite::Access::read_write);
@@ -99,8 +108,13 @@ void Disk::prepare_schema() {
 // Most processes only read what others have stored; the settings of writers wait for the first
 // write.
 void Disk::prepare_writes(sqlite::Connection& database) {
-  if (!database.prepare_writes(config_.synchronous) || config_.cap_bytes == 0) return;
-  database.limit_pages(static_cast<std::int64_t>(config_.cap_bytes / tables::page_bytes(database)));
+  if (database.prepare_writes(config_.settings.synchronous)) limit_growth(database);
+}
+
+// SQLite raises a limit that is below what the file has already.
+void Disk::limit_growth(sqlite::Connection& database) const {
+  const std::uint64_t cap = config_.settings.cap_bytes;
+  if (cap != 0) database.limit_pages(static_cast<std::int64_t>(cap / tables::page_bytes(database)));
 }
 
 bool Disk::recover(Direction direction, const CacheFault& fault, int faults_before) {
@@ -121,13 +135,38 @@ bool Disk::recover(Direction direction, const CacheFault& fault, int faults_befo
 
 void Disk::replace_damaged() {
   const Descriptor directory = open_directory(config_.directory, true);
-  const auto lock = FileLock::acquire(directory, kMaintenanceByte, FileLock::Kind::exclusive,
-                                      kMaintenancePatience);
-  if (!lock) throw CacheFault(Fault::busy, "the damaged database is in use");
+  const FileLock lock = hold_alone(directory);
   FileIdentity present;
   if (!inspect_file(directory, kDatabaseFile, &present) || present != identity_) return;
   set_aside(directory, kDatabaseFile);
   ++set_aside_;
+}
+
+void Disk::discard() {
+  close();
+  const Descriptor directory = open_directory(config_.directory, false);
+  const FileLock lock = hold_alone(directory);
+  set_aside(directory, kDatabaseFile);
+  delete_set_aside(directory, kDatabaseFile);
+}
+
+FileLock Disk::hold_alone(const Descriptor& directory) const {
+  auto lock = FileLock::acquire(directory, kMaintenanceByte, FileLock::Kind::exclusive,
+                                kMaintenancePatience);
+  if (!lock) throw CacheFault(Fault::busy, "the database is in use");
+  return std::move(*lock);
+}
+
+std::string Disk::refusal() const {
+  try {
+    const Descriptor directory = find_directory(config_.directory);
+    if (!directory) return {};
+    inspect_file(directory, kDatabaseFile);
+    for (const char* companion : kCompanions) inspect_file(directory, companion);
+    return {};
+  } catch (const CacheFault& fault) {
+    return fault.what();
+  }
 }
 
 FileLock Disk::hold_in_place() {
@@ -140,13 +179,30 @@ FileLock Disk::hold_in_place() {
 void Disk::shrink() {
   try {
     const WriteSignalShield shield;
-    writable_connection().execute("VACUUM");
+    sqlite::Connection& database = writable_connection();
+    const FileLock guard = hold_in_place();
+    database.execute("VACUUM");
+    limit_growth(database);
   } catch (const CacheFault&) {
     // The pages stay in the file and are used again.
   }
 }
 
-void Disk::pause_writes() { write_after_ = Clock::now() + kProbeInterval; }
+void Disk::keep_below_cap() {
+  if (!is_above_cap_ || Clock::now() < shrink_after_) return;
+  shrink_after_ = Clock::now() + kShrinkInterval;
+  shrink();
+}
+
+void Disk::note_size(sqlite::Connection& database) {
+  is_above_cap_ = tables::file_bytes(database) > config_.settings.cap_bytes;
+}
+
+void Disk::pause_writes(std::string reason) {
+  write_after_ = Clock::now() + kProbeInterval;
+  write_error_ = std::move(reason);
+}
+
 bool Disk::writes_paused() const { return Clock::now() < write_after_; }
 
 Descriptor Disk::directory() const {

@@ -16,12 +16,18 @@ namespace fuseplan {
 /// The schema version is part of the name, so that no version ever touches another's file.
 inline constexpr char kDatabaseFile[] = "kernels-v1.db";
 
-struct DiskConfig {
-  std::string directory;  ///< of find_place()
-  bool read_only = false;
+/// What may be changed while the database is in use.
+struct DiskSettings {
   bool synchronous = false;     ///< wait for the disk at commits
   bool allow_network = false;   ///< write on network file systems too
   std::uint64_t cap_bytes = 0;  ///< of database and journal
+  bool operator==(const DiskSettings&) const = default;
+};
+
+struct DiskConfig {
+  std::string directory;  ///< of find_place()
+  bool read_only = false;
+  DiskSettings settings;
   long pretend_filesystem = 0;  ///< for tests: the statfs magic to believe; 0 asks the kernel
 };
 
@@ -33,6 +39,9 @@ class Disk {
 
   explicit Disk(DiskConfig config) : config_(std::move(config)) {}
   ~Disk();
+
+  /// From the next access on.
+  void change(const DiskSettings& settings);
 
   std::string path() const { return config_.directory + "/" + kDatabaseFile; }
 
@@ -52,6 +61,7 @@ class Disk {
       sqlite::Transaction transaction(database);
       if (database.moved()) throw CacheFault(Fault::moved, "the database was replaced");
       auto result = body(database);
+      note_size(database);
       transaction.commit();
       return result;
     });
@@ -59,14 +69,24 @@ class Disk {
 
   /// Outside any transaction, best effort: gives freed pages back to the file system.
   void shrink();
+  /// The same where the file is larger than the cap, which was higher once; at most once a minute.
+  void keep_below_cap();
 
-  /// No writes for a second: the disk is full, read-only or failing.
-  void pause_writes();
+  /// Deletes the file, where there is no room to delete its rows.
+  void discard();
+
+  /// No writes for a second: the disk is full, read-only or failing, as `reason` says.
+  void pause_writes(std::string reason);
   bool writes_paused() const;
+  /// The pauses end here.
+  void resume() { open_after_ = write_after_ = shrink_after_ = {}; }
   bool read_only() const { return config_.read_only || network_ != nullptr; }
 
   /// Opens the directory for locks that outlive one call. No descriptor when it is not usable.
   Descriptor directory() const;
+
+  /// Why nothing here is opened: the place, or a file in it. Empty: it is, or can be made.
+  std::string refusal() const;
 
   std::uint64_t set_aside_count() const { return set_aside_; }
 
@@ -91,18 +111,22 @@ class Disk {
   void open();
   void prepare_schema();
   void prepare_writes(sqlite::Connection& database);
+  void limit_growth(sqlite::Connection& database) const;
+  void note_size(sqlite::Connection& database);
   void pause_opens(const CacheFault& fault);
   void close();
   void replace_damaged();
+  FileLock hold_alone(const Descriptor& directory) const;
   FileLock hold_in_place();
 
   DiskConfig config_;
   std::unique_ptr<sqlite::Connection> connection_;
   Generation generation_;
   FileIdentity identity_;  // of the file opened last
-  Clock::time_point open_after_{}, write_after_{};
-  std::string open_error_;
+  Clock::time_point open_after_{}, write_after_{}, shrink_after_{};
+  std::string open_error_, write_error_;
   std::uint64_t set_aside_ = 0;
+  bool is_above_cap_ = false;      // after the last write
   const char* network_ = nullptr;  // name of the network file system it is on
 };
 

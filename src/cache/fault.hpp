@@ -15,6 +15,7 @@ enum class Fault {
   full,     ///< no room: evict, then do without
   trouble,  ///< read-only, I/O error, unsafe place: memory only, look again in a second
   memory,   ///< allocation failed: do without this time
+  paused,   ///< one of the above happened a moment ago and was reported: do without, in silence
 };
 
 /// Thrown inside src/cache only; KernelStore turns it into a miss, a dropped row and one warning.

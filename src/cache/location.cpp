@@ -24,32 +24,92 @@ constexpr std::size_t kLongestDirectory = 480;
 
 std::string error_text(int error) { return std::strerror(error); }
 
-// The longest part of `path` that exists, with every link resolved, and the rest as it was.
-Place canonical(const std::string& path) {
-  std::string head = path;
-  std::string tail;
-  for (;;) {
-    char resolved[PATH_MAX];
-    if (::realpath(head.c_str(), resolved) != nullptr) {
-      std::string directory = resolved;
-      if (directory == "/") directory.clear();
-      directory += tail;
-      return {directory.empty() ? "/" : directory, {}};
-    }
-    const int error = errno;
-    const std::size_t slash = head.find_last_of('/');
-    const std::string last = head.substr(slash + 1);
-    if (error != ENOENT || slash == std::string::npos || last == "..")
-      return {{}, fmt::format("cache directory {}: {}: {}", path, head, error_text(error))};
-    if (!last.empty() && last != ".") tail = "/" + last + tail;
-    head.resize(slash == 0 ? 1 : slash);
-  }
+bool ours_or_roots(const struct stat& info) {
+  return info.st_uid == 0 || info.st_uid == ::geteuid();
 }
+
+/// A path on the way to having no links: `done` has none and exists, `left` is still to be looked
+/// at. Once a component is missing, what is left is taken as it is.
+class LinkFollower {
+ public:
+  explicit LinkFollower(const std::string& path) : path_(path), left_(path) {}
+
+  Place follow() {
+    while (!left_.empty() && refusal_.empty()) {
+      const std::string name = next();
+      if (name.empty() || name == ".") continue;
+      if (name == "..") {
+        go_up();
+      } else {
+        step_to(name);
+      }
+    }
+    if (!refusal_.empty()) return {{}, fmt::format("cache directory {}: {}", path_, refusal_)};
+    return {done_.empty() ? "/" : done_, {}};
+  }
+
+ private:
+  std::string next() {
+    const std::size_t end = std::min(left_.find('/'), left_.size());
+    std::string name = left_.substr(0, end);
+    left_.erase(0, end + 1);
+    return name;
+  }
+
+  void go_up() {
+    if (is_missing_) refusal_ = fmt::format("{}/..: {}", done_, error_text(ENOENT));
+    done_.resize(done_.empty() ? 0 : done_.find_last_of('/'));
+  }
+
+  void step_to(const std::string& name) {
+    const std::string path = done_ + "/" + name;
+    struct stat info = {};
+    Descriptor component;
+    if (!is_missing_) {
+      // Opened, so that what is looked at is what is read.
+      component = Descriptor(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      is_missing_ = !component && errno == ENOENT;
+      if (!is_missing_ && (!component || ::fstat(component.get(), &info) != 0)) {
+        refusal_ = fmt::format("{}: {}", path, error_text(errno));
+        return;
+      }
+    }
+    if (is_missing_ || !S_ISLNK(info.st_mode)) {
+      done_ = path;
+    } else {
+      follow_link(path, component, info);
+    }
+  }
+
+  void follow_link(const std::string& path, const Descriptor& link, const struct stat& info) {
+    struct stat target;
+    char text[PATH_MAX];
+    const ssize_t size = ::readlinkat(link.get(), "", text, sizeof text);
+    if (!ours_or_roots(info)) {
+      refusal_ = fmt::format("{} is a link of user {}; only those of root and user {} are followed",
+                             path, info.st_uid, ::geteuid());
+    } else if (size <= 0 || ::stat(path.c_str(), &target) != 0) {  // leads nowhere, or in circles
+      refusal_ = fmt::format("{} is a link: {}", path, error_text(errno));
+    } else if (++links_ > kMostLinks) {
+      refusal_ = fmt::format("{}: {}", path, error_text(ELOOP));
+    } else {
+      const std::string_view to(text, static_cast<std::size_t>(size));
+      if (to.front() == '/') done_.clear();
+      left_ = fmt::format("{}/{}", to, left_);
+    }
+  }
+
+  static constexpr int kMostLinks = 40;  // as the kernel's
+
+  std::string path_, left_, done_, refusal_;
+  bool is_missing_ = false;
+  int links_ = 0;
+};
 
 Place place_at(const char* source, const std::string& base, const char* below) {
   if (base.front() != '/')
     return {{}, fmt::format("{} is \"{}\", expected an absolute path", source, base)};
-  Place place = canonical(base + below);
+  Place place = LinkFollower(base + below).follow();
   if (place.directory.size() > kLongestDirectory)
     return {{},
             fmt::format("{} gives a path of {} bytes, at most {} are supported", source,
@@ -69,10 +129,6 @@ struct Step {
 
 [[noreturn]] void refuse(std::string_view component, const std::string& reason) {
   throw CacheFault(Fault::trouble, fmt::format("cache directory: {} {}", component, reason));
-}
-
-bool ours_or_roots(const struct stat& info) {
-  return info.st_uid == 0 || info.st_uid == ::geteuid();
 }
 
 // `parent` leads to `child`; whoever could replace `child` could feed us a database.
@@ -96,11 +152,14 @@ struct stat status_of(const Descriptor& fd, std::string_view path) {
   return info;
 }
 
+enum class Missing { refused, made, noted };
+
 Descriptor open_component(const Descriptor& parent, const std::string& name, std::string_view path,
-                          bool create) {
+                          Missing missing) {
   const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   Descriptor child(::openat(parent.get(), name.c_str(), flags));
-  if (child || errno != ENOENT || !create) {
+  if (!child && errno == ENOENT && missing == Missing::noted) return child;
+  if (child || errno != ENOENT || missing != Missing::made) {
     if (!child) refuse(path, fmt::format("cannot be opened: {}", error_text(errno)));
     return child;
   }
@@ -113,6 +172,21 @@ Descriptor open_component(const Descriptor& parent, const std::string& name, std
   child = Descriptor(::openat(parent.get(), name.c_str(), flags));
   if (!child) refuse(path, fmt::format("cannot be opened: {}", error_text(errno)));
   return child;
+}
+
+Descriptor walk(const std::string& directory, Missing missing) {
+  Descriptor current(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!current) refuse("/", error_text(errno));
+  check_step({"/", status_of(current, "/")}, directory == "/");
+  for (std::size_t start = 1; start < directory.size();) {
+    const std::size_t end = std::min(directory.find('/', start), directory.size());
+    const std::string_view path = std::string_view(directory).substr(0, end);
+    current = open_component(current, directory.substr(start, end - start), path, missing);
+    if (!current) return current;
+    check_step({path, status_of(current, path)}, end == directory.size());
+    start = end + 1;
+  }
+  return current;
 }
 
 }  // namespace
@@ -137,18 +211,10 @@ Place find_place(const std::string& directory, const CacheEnvironment& environme
 }
 
 Descriptor open_directory(const std::string& directory, bool create) {
-  Descriptor current(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!current) refuse("/", error_text(errno));
-  check_step({"/", status_of(current, "/")}, directory == "/");
-  for (std::size_t start = 1; start < directory.size();) {
-    const std::size_t end = std::min(directory.find('/', start), directory.size());
-    const std::string_view path = std::string_view(directory).substr(0, end);
-    current = open_component(current, directory.substr(start, end - start), path, create);
-    check_step({path, status_of(current, path)}, end == directory.size());
-    start = end + 1;
-  }
-  return current;
+  return walk(directory, create ? Missing::made : Missing::refused);
 }
+
+Descriptor find_directory(const std::string& directory) { return walk(directory, Missing::noted); }
 
 const char* network_filesystem(long magic) {
   // linux/magic.h has most of these; the rest are from the file systems' own sources.

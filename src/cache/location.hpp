@@ -20,7 +20,8 @@ struct CacheEnvironment {
   static CacheEnvironment current();
 };
 
-/// Where the cache lives: an absolute path without symbolic links, or the reason why there is none.
+/// Where the cache lives: an absolute path without symbolic links (those of root and our own have
+/// been followed), or the reason why there is none.
 struct Place {
   std::string directory;
   std::string refusal;
@@ -35,6 +36,8 @@ Place find_place(const std::string& directory, const CacheEnvironment& environme
 /// root or us, writable by its owner only; a sticky directory of root's may lead to ours.
 /// Missing components are made with mode 0700 when `create` is set.
 Descriptor open_directory(const std::string& directory, bool create);
+/// The same for what is there of it: no descriptor where a component is missing.
+Descriptor find_directory(const std::string& directory);
 
 /// Name of the network file system with this statfs magic, or nullptr for a local one. SQLite's
 /// locks cannot be relied on there.

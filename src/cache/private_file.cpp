@@ -49,6 +49,8 @@ std::vector<std::string> entries_starting_with(const Descriptor& directory,
   return names;
 }
 
+std::string prefix_aside(const char* name) { return fmt::format("{}.bad-", name); }
+
 }  // namespace
 
 bool inspect_file(const Descriptor& directory, const char* name, FileIdentity* identity) {
@@ -88,13 +90,18 @@ Descriptor open_or_create(const Descriptor& directory, const char* name) {
   return {};
 }
 
+void delete_set_aside(const Descriptor& directory, const char* name) {
+  for (const std::string& entry : entries_starting_with(directory, prefix_aside(name)))
+    ::unlinkat(directory.get(), entry.c_str(), 0);
+}
+
 void set_aside(const Descriptor& directory, const char* name) {
-  const std::string prefix = fmt::format("{}.bad-", name);
+  const std::string prefix = prefix_aside(name);
   unsigned long newest = 0;
   const std::vector<std::string> old = entries_starting_with(directory, prefix);
   for (const std::string& entry : old)
     newest = std::max(newest, std::strtoul(entry.c_str() + prefix.size(), nullptr, 10));
-  for (const std::string& entry : old) ::unlinkat(directory.get(), entry.c_str(), 0);
+  delete_set_aside(directory, name);
   const std::string target = fmt::format("{}{}", prefix, newest + 1);
   for (const char* companion : kCompanions) {
     const std::string from = std::string(name) + companion;

@@ -27,5 +27,6 @@ Descriptor open_or_create(const Descriptor& directory, const char* name);
 
 /// Moves the database `name` and its journals to `name`.bad-<n>; the one kept before is deleted.
 void set_aside(const Descriptor& directory, const char* name);
+void delete_set_aside(const Descriptor& directory, const char* name);
 
 }  // namespace fuseplan

@@ -62,9 +62,8 @@ State inspect(sqlite::Connection& database) {
   if (application == 0 && version == 0 && objects.created == 0 && objects.foreign == 0)
     return State::empty;
   if (application != ours) throw CacheFault(Fault::damaged, "the database is not a kernel cache");
-  if (version > current)
-    throw CacheFault(Fault::trouble, "the database belongs to a newer fuseplan");
-  if (version < current || objects.foreign != 0 || objects.created != created_objects())
+  // The version is in the file's name too, so that another one here is not a newer fuseplan's.
+  if (version != current || objects.foreign != 0 || objects.created != created_objects())
     throw CacheFault(Fault::damaged, "the database has another schema than this version's");
   return State::current;
 }

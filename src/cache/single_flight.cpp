@@ -35,7 +35,7 @@ std::optional<std::string> usable_tuning(KernelStore& store, const CacheKey& key
 
 std::string tune(KernelStore& store, const CacheKey& key, const TuningRequest& request) {
   if (auto value = usable_tuning(store, key, request)) return *std::move(value);
-  const std::optional<FileLock> lock = store.lock_build(key);
+  const std::optional<FileLock> lock = store.lock_build(key, request.patience);
   // Whoever held the lock before us may have found it.
   if (lock && lock->held())
     if (auto value = usable_tuning(store, key, request)) return *std::move(value);

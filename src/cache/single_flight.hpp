@@ -12,18 +12,21 @@ const char* outcome_name(Outcome outcome);
 
 /// The row of `key` from the store or, once, from `build`. Threads that want the same key wait for
 /// the one that builds it and share its result (hit_memory) or its exception; processes wait for
-/// each other through a lock that dies with its owner. `build` must not ask for its own key.
+/// each other through a lock that dies with its owner, for a few seconds. `build` must not ask for
+/// its own key.
 Row get_or_build(KernelStore& store, const CacheKey& key, const std::function<Row()>& build,
                  Outcome& outcome);
 
 /// A tuning result: how to tell that a stored one still means something, and how to find another.
 struct TuningRequest {
   std::function<bool(const std::string& value)> usable;
-  std::function<std::string()> search;  ///< empty: nothing was found, and nothing is stored
+  std::function<std::string()> search;    ///< empty: nothing was found, and nothing is stored
+  std::chrono::milliseconds patience{0};  ///< with another process that searches for the same
 };
 
 /// The tuning result of `key` from the store or, once, from `request.search`: threads and processes
-/// wait for each other as in get_or_build(). Not usable results are searched for and replaced.
+/// wait for each other as in get_or_build(), processes for request.patience if that is longer. Not
+/// usable results are searched for and replaced.
 std::string get_or_tune(KernelStore& store, const CacheKey& key, const TuningRequest& request);
 
 }  // namespace fuseplan

@@ -15,21 +15,33 @@ namespace {
 
 constexpr unsigned kUsesBeforeFlush = 64;
 constexpr std::ptrdiff_t kUsesKept = 128;
-constexpr std::size_t kTuningInMemory = 4096;
 constexpr std::uint64_t kRowOverhead = 3 * 4096;  // partly filled pages, index entries
+
+DiskSettings settings_of(const StoreConfig& config) {
+  return {config.synchronous, config.allow_network, config.cap_bytes};
+}
 
 }  // namespace
 
 KernelStore::KernelStore(StoreConfig config, const Place& place)
-    : config_(std::move(config)), refusal_(place.refusal), memory_(config_.memory_bytes) {
+    : config_(std::move(config)),
+      refusal_(place.refusal),
+      cap_bytes_(config_.cap_bytes),
+      memory_(config_.memory_bytes) {
   if (config_.mode == CacheMode::mem || config_.mode == CacheMode::off) return;
   if (!refusal_.empty()) {
     warn(Warning::place, fmt::format("kernels are kept in memory only: {}", refusal_));
     return;
   }
   disk_ = std::make_unique<Disk>(DiskConfig{place.directory, config_.mode == CacheMode::ro,
-                                            config_.synchronous, config_.allow_network,
-                                            config_.cap_bytes, config_.pretend_filesystem});
+                                            settings_of(config_), config_.pretend_filesystem});
+}
+
+void KernelStore::reconfigure(const StoreConfig& config) {
+  cap_bytes_ = config.cap_bytes;
+  if (!disk_) return;
+  std::lock_guard lock(fork_state().disk);
+  disk_->change(settings_of(config));
 }
 
 KernelStore::~KernelStore() {
@@ -109,7 +121,7 @@ void KernelStore::keep(const CacheKey& key, const std::shared_ptr<const Row>& ro
 
 void KernelStore::store_on_disk(const CacheKey& key, const Row& row) {
   const StoredRow stored = pack_row(key, row);
-  if (row.blob.size() > kMaxBlobBytes || stored.bytes() + kRowOverhead > config_.cap_bytes / 4) {
+  if (row.blob.size() > kMaxBlobBytes || stored.bytes() + kRowOverhead > cap_bytes_ / 4) {
     ++counters_.dropped;
     return;
   }
@@ -122,17 +134,10 @@ void KernelStore::store_on_disk(const CacheKey& key, const Row& row) {
 }
 
 void KernelStore::write_row(const CacheKey& key, const StoredRow& row) {
-  std::uint64_t room = row.bytes() + kRowOverhead;
-  for (int tries = 0; tries < 2; ++tries) {
-    try {
-      if (insert_row(key, row, room)) return;
-    } catch (const CacheFault& fault) {
-      // `room` is an estimate; should the page limit be met all the same, more has to go.
-      if (fault.fault() != Fault::full || tries > 0) throw;
-      room *= 4;
-    }
-  }
-  ++counters_.dropped;
+  const auto insert = [&](std::uint64_t room) { return insert_row(key, row, room); };
+  const std::uint64_t room = row.bytes() + kRowOverhead;
+  // What was there and was bad is gone at the second try.
+  if (!with_room(room, insert) && !with_room(room, insert)) ++counters_.dropped;
 }
 
 // False when the row that is there now is bad, and has been dealt with as far as possible.
@@ -146,7 +151,7 @@ bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uin
   bool inserted = false;
   const auto transaction = [&](sqlite::Connection& database) {
     tables::touch_kernels(database, uses);
-    evicted = tables::evict_kernels(database, room, config_.cap_bytes / 10 * 9);
+    evicted = tables::make_room(database, room, cap_bytes_);
     inserted = tables::insert_kernel(database, key.digest, row);
     // In a damaged tree a row can be stored where no lookup finds it.
     auto present = tables::find_kernel(database, key.digest);
@@ -155,7 +160,11 @@ bool KernelStore::insert_row(const CacheKey& key, const StoredRow& row, std::uin
   };
   StoredRow present;
   try {
-    present = attempt(config_.store_patience, [&](Disk& disk) { return disk.write(transaction); });
+    present = attempt(Direction::write, config_.store_patience, [&](Disk& disk) {
+      auto row_there = disk.write(transaction);
+      disk.keep_below_cap();
+      return row_there;
+    });
   } catch (...) {
     keep_uses(std::move(uses));
     throw;
@@ -195,45 +204,6 @@ void KernelStore::reject(const CacheKey& key, std::string_view what) {
   });
 }
 
-std::optional<std::string> KernelStore::find_tuning(const CacheKey& key) {
-  if (config_.mode == CacheMode::off) return std::nullopt;
-  {
-    std::lock_guard lock(fork_state().memory);
-    const auto known = tuning_.find(key.digest);
-    if (known != tuning_.end()) return known->second;
-  }
-  const auto found = on_disk(Direction::read, [&](Disk& disk) {
-    return disk.read([&](auto& database) { return tables::find_tuning(database, key.digest); });
-  });
-  if (!found || !*found) return std::nullopt;
-  const tables::TuningRow& row = **found;
-  if (row.key_text != key.text || !equal_digest(row.digest, tuning_digest(key, row.value))) {
-    reject(key, "tuning result");
-    return std::nullopt;
-  }
-  remember_tuning(key, row.value);
-  return row.value;
-}
-
-void KernelStore::remember_tuning(const CacheKey& key, const std::string& value) {
-  std::lock_guard lock(fork_state().memory);
-  if (tuning_.size() >= kTuningInMemory) tuning_.clear();
-  tuning_[key.digest] = value;
-}
-
-void KernelStore::put_tuning(const CacheKey& key, const std::string& value) {
-  if (config_.mode == CacheMode::off) return;
-  remember_tuning(key, value);
-  if (!can_write()) return;
-  const auto stored = on_disk(Direction::write, [&](Disk& disk) {
-    return disk.write([&](auto& database) {
-      tables::replace_tuning(database, key, value);
-      return true;
-    });
-  });
-  if (!stored) ++counters_.dropped;
-}
-
 // Under fork_state().memory. True when it is time for flush_uses().
 bool KernelStore::note_use(const Digest& key) {
   if (!can_write()) return false;
@@ -263,7 +233,7 @@ void KernelStore::flush_uses() {
   }
   if (uses.empty()) return;
   try {
-    attempt(std::chrono::milliseconds(0), [&](Disk& disk) {
+    attempt(Direction::write, std::chrono::milliseconds(0), [&](Disk& disk) {
       return disk.write([&](auto& database) {
         tables::touch_kernels(database, uses);
         return true;
@@ -271,58 +241,6 @@ void KernelStore::flush_uses() {
     });
   } catch (const std::exception&) {
     keep_uses(std::move(uses));
-  }
-}
-
-std::optional<FileLock> KernelStore::lock_build(const CacheKey& key) {
-  if (!can_write()) return std::nullopt;
-  Descriptor directory;
-  {
-    std::lock_guard lock(fork_state().disk);
-    if (disk_->writes_paused() || disk_->read_only()) return std::nullopt;
-    directory = disk_->directory();
-  }
-  if (!directory) return std::nullopt;
-  return FileLock::acquire(directory, build_byte(key.digest), FileLock::Kind::exclusive,
-                           config_.build_patience);
-}
-
-void KernelStore::notice_set_aside(std::uint64_t count) {
-  if (set_aside_.exchange(count) == count) return;
-  warn(Warning::damaged, fmt::format("the kernel cache {} was damaged: it was set aside and a new "
-                                     "one begun",
-                                     disk_->path()));
-}
-
-void KernelStore::degrade(Direction direction, const CacheFault& fault) {
-  switch (fault.fault()) {
-    case Fault::busy:
-      ++counters_.busy_timeouts;
-      return warn(Warning::busy, fmt::format("the kernel cache is busy: {}", fault.what()));
-    case Fault::memory:
-      return warn(Warning::memory, fmt::format("the kernel cache is not used: {}", fault.what()));
-    case Fault::damaged:
-      return warn(Warning::damaged, fmt::format("the kernel cache is damaged: {}", fault.what()));
-    case Fault::moved:
-    case Fault::full:
-    case Fault::trouble:
-      break;
-  }
-  if (direction == Direction::write) {
-    std::lock_guard lock(fork_state().disk);
-    disk_->pause_writes();
-  }
-  warn(Warning::disk, fmt::format("new kernels are kept in memory only: {}", fault.what()));
-}
-
-void KernelStore::warn(Warning kind, std::string_view text) {
-  const auto bit = static_cast<unsigned>(kind);
-  if ((warned_.fetch_or(bit) & bit) != 0) return;
-  if (!config_.warn) return log_line(LogLevel::warning, "cache", text);
-  try {
-    config_.warn(text);
-  } catch (...) {
-    // A log sink that fails must not fail the compile it reports on.
   }
 }
 

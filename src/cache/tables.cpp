@@ -24,14 +24,62 @@ Digest digest_from(std::span<const std::byte> bytes) {
 
 std::int64_t now() { return static_cast<std::int64_t>(std::time(nullptr)); }
 
+// No program gets so far; a damaged row may, and the order of use begins anew then.
 std::int64_t next_seq(sqlite::Connection& database) {
-  return database.integer("SELECT max(seq) FROM usage") + 1;
+  constexpr std::int64_t kLast = std::int64_t{1} << 62;
+  const std::int64_t latest = database.integer("SELECT max(seq) FROM usage");
+  if (latest < kLast) return latest + 1;
+  database.query("UPDATE usage SET seq = 0").run();
+  return 1;
 }
 
 std::uint64_t used_bytes(sqlite::Connection& database) {
   const auto pages =
       database.integer("PRAGMA page_count") - database.integer("PRAGMA freelist_count");
   return static_cast<std::uint64_t>(pages) * page_bytes(database);
+}
+
+// Kernels without a place in the order of use, which only damage leaves behind, are the oldest.
+void complete_usage(sqlite::Connection& database) {
+  if (database.integer("SELECT (SELECT count(*) FROM kernel) = (SELECT count(*) FROM usage)") == 1)
+    return;
+  database.query("DELETE FROM usage WHERE id NOT IN (SELECT id FROM kernel)").run();
+  database
+      .query(
+          "INSERT INTO usage (id, seq, size) SELECT id, 0, length(blob) FROM kernel "
+          "WHERE id NOT IN (SELECT id FROM usage)")
+      .run();
+}
+
+bool evict_kernel(sqlite::Connection& database) {
+  std::int64_t oldest = 0;
+  {
+    auto query = database.query("SELECT id FROM usage ORDER BY seq LIMIT 1");
+    if (!query.step()) return false;
+    oldest = query.integer(0);
+  }
+  erase_kernel(database, oldest);
+  return true;
+}
+
+// With what a row takes besides its texts.
+std::uint64_t tuning_bytes(sqlite::Connection& database) {
+  return static_cast<std::uint64_t>(
+      database.integer("SELECT sum(length(key_text) + length(value) + 150) FROM tuning"));
+}
+
+// What it freed; 0 when there was nothing to delete. Each store of a result gives it the highest
+// id.
+std::uint64_t evict_tuning(sqlite::Connection& database) {
+  std::int64_t oldest = 0, bytes = 0;
+  {
+    auto query = database.query(
+        "SELECT id, length(key_text) + length(value) + 150 FROM tuning ORDER BY id LIMIT 1");
+    if (!query.step()) return 0;
+    oldest = query.integer(0), bytes = query.integer(1);
+  }
+  erase_tuning(database, oldest);
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::optional<StoredRow> stored_row(sqlite::Query& query) {
@@ -104,17 +152,18 @@ void touch_kernels(sqlite::Connection& database, std::span<const Digest> keys) {
         .run();
 }
 
-std::uint64_t evict_kernels(sqlite::Connection& database, std::uint64_t room, std::uint64_t limit) {
+std::uint64_t make_room(sqlite::Connection& database, std::uint64_t room, std::uint64_t cap) {
+  const auto is_short = [&] { return used_bytes(database) + room > cap / 10 * 9; };
+  if (!is_short()) return 0;
+  complete_usage(database);
   std::uint64_t evicted = 0;
-  while (used_bytes(database) + room > limit) {
-    std::int64_t oldest = 0;
-    {
-      auto query = database.query("SELECT id FROM usage ORDER BY seq LIMIT 1");
-      if (!query.step()) break;
-      oldest = query.integer(0);
+  for (std::uint64_t tuning = tuning_bytes(database); is_short(); ++evicted) {
+    std::uint64_t freed = tuning > cap / 4 ? evict_tuning(database) : 0;
+    if (freed == 0 && !evict_kernel(database)) {
+      freed = evict_tuning(database);
+      if (freed == 0) break;
     }
-    erase_kernel(database, oldest);
-    ++evicted;
+    tuning -= std::min(tuning, freed);
   }
   return evicted;
 }

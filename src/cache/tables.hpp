@@ -32,8 +32,10 @@ bool insert_kernel(sqlite::Connection& database, const Digest& key, const Stored
 bool erase_kernel(sqlite::Connection& database, const Digest& key);
 /// Marks rows as used, in this order, later than everything before.
 void touch_kernels(sqlite::Connection& database, std::span<const Digest> keys);
-/// Deletes the rows unused for longest until `room` more bytes fit below `limit`; how many it took.
-std::uint64_t evict_kernels(sqlite::Connection& database, std::uint64_t room, std::uint64_t limit);
+/// Deletes rows until `room` more bytes fit into nine tenths of `cap`; how many it took. The oldest
+/// tuning results go first while they take more than a quarter of the cap, then the kernels that
+/// were unused for longest, then the rest.
+std::uint64_t make_room(sqlite::Connection& database, std::uint64_t room, std::uint64_t cap);
 
 struct TuningRow {
   std::int64_t id = 0;

@@ -16,9 +16,14 @@ struct CacheFlags {
 };
 using CacheCommand = void (*)(fuseplanHandle_t handle, bool json);
 
+// A path or a damaged row may hold bytes that are no UTF-8.
+std::string text_of_json(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void print(const nlohmann::ordered_json& object, bool json) {
   if (json) {
-    std::puts(object.dump(2).c_str());
+    std::puts(text_of_json(object, 2).c_str());
     return;
   }
   for (const auto& [key, value] : object.items())
@@ -69,10 +74,14 @@ void print_list(fuseplanHandle_t handle, bool json) {
       std::puts(
           fmt::format("{:.16}  {:<14} {:>8} bytes", entry.key, entry.solver, entry.bytes).c_str());
   }
-  if (json) std::puts(list.dump(2).c_str());
+  if (json) std::puts(text_of_json(list, 2).c_str());
 }
 
+void print_line(void*, fuseplanLogLevel_t, const char* line) { std::fprintf(stderr, "%s\n", line); }
+
+// The problems themselves are in the log.
 void verify(fuseplanHandle_t handle, bool json) {
+  check(fuseplanSetLogCallback(print_line, nullptr));
   fuseplanCacheReport_t report = {};
   report.structSize = sizeof report;
   check(fuseplanCacheVerify(handle, &report));
@@ -92,7 +101,7 @@ void add_cache(CLI::App& app) {
   constexpr Row kCommands[] = {
       {"stats", "where the kernel database is and what it counted", print_statistics},
       {"list", "the kernels in it, most recently used first", print_list},
-      {"verify", "check every row; damaged ones are deleted", verify},
+      {"verify", "check every row and the file; damaged rows are deleted", verify},
       {"clear", "delete all kernels", clear}};
   CLI::App* cache = app.add_subcommand("cache", "The kernel database");
   cache->require_subcommand(1);

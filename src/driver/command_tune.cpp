@@ -181,6 +181,14 @@ void export_winners(const std::vector<Tuned>& rows, const std::string& path) {
   if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
 }
 
+void store_winner(fuseplanHandle_t handle, const Plan& plan, const std::string& candidate) {
+  check(fuseplanPlanStoreWinner(handle, plan.get(), candidate.c_str()));
+  const std::string location = text_of(
+      [&](char* text, std::size_t* size) { return fuseplanCacheGetLocation(handle, text, size); });
+  if (location.empty())
+    throw std::runtime_error("the winner was not stored: the cache is in memory only");
+}
+
 /// Stores the lines of a file that are for the given problems, or for plans they spell out.
 void import_winners(fuseplanHandle_t handle, const TuneFlags& flags) {
   const WinnerTable table = WinnerTable::read(flags.import_path);
@@ -195,9 +203,9 @@ void import_winners(fuseplanHandle_t handle, const TuneFlags& flags) {
   for (const auto& [problem, candidate] : wanted) {
     try {
       const Plan plan = plan_of(problem);
-      if (!flags.dry_run) check(fuseplanPlanStoreWinner(handle, plan.get(), candidate.c_str()));
-    } catch (const ApiError& error) {
-      std::fprintf(stderr, "%s\n", error.what());
+      if (!flags.dry_run) store_winner(handle, plan, candidate);
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "%s: %s\n", problem.c_str(), error.what());
       ++refused;
     }
   }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "run/build_id.hpp"
 
+#include <fmt/format.h>
 #include <link.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
 #include "base/digest.hpp"
-#include "base/status.hpp"
+#include "base/log.hpp"
 
 namespace fuseplan {
 namespace {
@@ -58,20 +61,36 @@ int look_into(dl_phdr_info* file, std::size_t, void* argument) {
   return 1;
 }
 
-std::string find_build_id() {
-  Search search{reinterpret_cast<std::uintptr_t>(&look_into), {}};
-  dl_iterate_phdr(look_into, &search);
-  require(!search.id.empty(), Status::InternalError,
-          "the library was linked without --build-id, so cached kernels could not be told from "
-          "another version's");
-  return search.id;
+struct Identity {
+  std::string text;
+  bool is_shared;
+};
+
+Identity find_identity() {
+  std::string id = build_id_at(reinterpret_cast<const void*>(&look_into));
+  if (!id.empty()) return {std::move(id), true};
+  log(LogLevel::warning, "cache",
+      "kernels are kept in memory only: the library has no build-id (linked without --build-id, or "
+      "stripped), so those on disk could not be told from another version's");
+  return {fmt::format("of process {} at {}", ::getpid(),
+                      std::chrono::system_clock::now().time_since_epoch().count()),
+          false};
+}
+
+const Identity& identity() {
+  static const Identity& instance = *new Identity(find_identity());
+  return instance;
 }
 
 }  // namespace
 
-const std::string& build_id() {
-  static const std::string id = find_build_id();
-  return id;
+const std::string& build_id() { return identity().text; }
+bool is_build_id_shared() { return identity().is_shared; }
+
+std::string build_id_at(const void* address) {
+  Search search{reinterpret_cast<std::uintptr_t>(address), {}};
+  dl_iterate_phdr(look_into, &search);
+  return search.id;
 }
 
 }  // namespace fuseplan

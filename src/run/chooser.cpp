@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "cache/single_flight.hpp"
@@ -102,6 +104,8 @@ Choice find_fastest(const CompileContext& context, const Question& question,
     const auto value = search(context, question, candidates, parallel);
     return value ? to_text(*value) : std::string();
   };
+  // Another process may take longer than its budget where both share the machine.
+  request.patience = std::chrono::milliseconds(2 * context.options.tune_ms);
   const std::string text =
       get_or_tune(*context.store, tuning_key(context, question.problem, accepted), request);
   return from_value(question, accepted, text).value_or(std::move(otherwise));
@@ -109,8 +113,9 @@ Choice find_fastest(const CompileContext& context, const Question& question,
 
 void store_winner(const CompileContext& context, const Question& question, const Solvers& accepted,
                   const Candidate& winner) {
-  context.store->put_tuning(tuning_key(context, question.problem, accepted),
-                            to_text(TuningValue{to_text(winner), {}}));
+  const std::string why = context.store->put_tuning(tuning_key(context, question.problem, accepted),
+                                                    to_text(TuningValue{to_text(winner), {}}));
+  require(why.empty(), Status::InternalError, "the winner was not stored: {}", why);
 }
 
 }  // namespace fuseplan

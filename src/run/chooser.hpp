@@ -18,7 +18,8 @@ Choice choose(const CompileContext& context, const Question& question,
 Choice find_fastest(const CompileContext& context, const Question& question,
                     const std::vector<const Solver*>& accepted, const Parallel& parallel);
 
-/// Keeps a candidate as the winner of a search that was made elsewhere.
+/// Keeps a candidate as the winner of a search that was made elsewhere. Throws Error(InternalError)
+/// when it could not be stored where the cache option says.
 void store_winner(const CompileContext& context, const Question& question,
                   const std::vector<const Solver*>& accepted, const Candidate& winner);
 

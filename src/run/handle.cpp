@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/status.hpp"
+#include "run/build_id.hpp"
 
 namespace fuseplan {
 namespace {
@@ -23,6 +24,8 @@ StoreConfig store_config(const Options& options) {
   StoreConfig config;
   for (const auto& [name, mode] : kModes)
     if (options.cache == name) config.mode = mode;
+  const bool uses_disk = config.mode == CacheMode::rw || config.mode == CacheMode::ro;
+  if (uses_disk && !is_build_id_shared()) config.mode = CacheMode::mem;
   config.directory = options.cache_dir;
   config.cap_bytes = static_cast<std::uint64_t>(options.cache_mb) << 20;
   config.synchronous = options.cache_sync;

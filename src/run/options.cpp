@@ -119,6 +119,41 @@ PinnedChoice pin_of(const OptionInfo& option, std::string_view value) {
   return pin;
 }
 
+// A value as an option list holds it: in quotes where it would not end at its end otherwise.
+std::string quoted(const std::string& value) {
+  if (value.find(' ') == value.npos && !value.starts_with('"')) return value;
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
+// What stands in the quotes that `text` begins with, which it loses.
+std::string take_quoted(std::string_view& text) {
+  const std::string_view whole = text;
+  std::string value;
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    if (whole[i] == '"') {
+      text.remove_prefix(i + 1);
+      require(text.empty() || text.front() == ' ', Status::BadOption,
+              "expected a blank behind the closing quote, got {}", whole);
+      return value;
+    }
+    if (whole[i] == '\\' && i + 1 < whole.size()) ++i;
+    value += whole[i];
+  }
+  fail(Status::BadOption, "expected a closing quote in {}", whole);
+}
+
+std::string take_value(std::string_view& text) {
+  if (text.starts_with('"')) return take_quoted(text);
+  const std::string value(text.substr(0, text.find(' ')));
+  text.remove_prefix(value.size());
+  return value;
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -141,12 +176,17 @@ Options Options::from_environment() {
 
 void Options::apply(std::string_view flags) {
   Options changed = *this;
-  for (std::string_view item : split_list(flags, ' ')) {
-    if (item.empty()) continue;
+  while (!flags.empty()) {
+    if (flags.front() == ' ') {
+      flags.remove_prefix(1);
+      continue;
+    }
+    const std::string_view item = flags.substr(0, flags.find(' '));
     const std::size_t equals = item.find('=');
     require(item.starts_with("--") && equals != item.npos, Status::BadOption,
             "expected --key=value, got \"{}\"", item);
-    changed.set(option_of(std::string(item.substr(2, equals - 2))), item.substr(equals + 1));
+    flags.remove_prefix(equals + 1);
+    changed.set(option_of(std::string(item.substr(2, equals - 2))), take_value(flags));
   }
   *this = std::move(changed);
 }
@@ -192,9 +232,9 @@ std::string Options::to_text() const {
       fmt::format("--find_mode={}", kFindModes[static_cast<std::size_t>(find_mode)]));
   add(tune_ms != defaults.tune_ms, fmt::format("--tune_ms={}", tune_ms));
   add(!pin.solver.empty(),
-      fmt::format("--pin={}{}{}", pin.solver, pin.config.empty() ? "" : ":", pin.config));
+      "--pin=" + quoted(pin.solver + (pin.config.empty() ? "" : ":") + pin.config));
   add(cache != defaults.cache, "--cache=" + cache);
-  add(!cache_dir.empty(), "--cache_dir=" + cache_dir);
+  add(!cache_dir.empty(), "--cache_dir=" + quoted(cache_dir));
   add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));
   add(cache_sync, "--cache_sync=1");
   add(cache_netfs, "--cache_netfs=1");

@@ -38,8 +38,8 @@ class Options {
   /// here and nowhere else. Throws Error(BadOption) for a value it cannot take.
   static Options from_environment();
 
-  /// Applies "--key=value --key=value". Throws Error(BadOption), with the nearest valid name and
-  /// the list of all, and changes nothing if any piece is wrong.
+  /// Applies "--key=value --key=\"quoted value\"". Throws Error(BadOption), with the nearest valid
+  /// name and the list of all, and changes nothing if any piece is wrong.
   void apply(std::string_view flags);
   /// Every option that is not at its default, in the form apply() reads.
   std::string to_text() const;

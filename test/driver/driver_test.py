@@ -2,11 +2,13 @@
 """The driver's commands as a user types them: output, JSON and exit status."""
 import json
 import os
+import re
+import shutil
 import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from driver_case import CONV, HAS_ONEDNN, DriverCase
+from driver_case import CONV, DRIVER, HAS_ONEDNN, DriverCase
 
 NORM = "f32:2x16x12x12:nhwc;norm(spatial,f32:1x16x1x1);activation(gelu_tanh)"
 QUICK = ["--seconds", "0.001"]
@@ -62,6 +64,40 @@ class Driver(DriverCase):
         self.assertEqual(self.run_json("cache", "verify"), {"checked": 2, "bad": 0, "deleted": 0})
         self.run_driver("cache", "clear")
         self.assertEqual(self.run_json("cache", "stats")["rows"], 0)
+
+    def test_cache_problems_are_told(self):
+        self.run_driver("run", CONV, "--no-unfused", *QUICK)
+        for mode in ("ro", "off"):
+            status = int(mode == "ro")
+            self.run_driver("cache", "clear", status=status, FUSEPLAN_CACHE=mode)
+        with open(os.path.join(self.environment["FUSEPLAN_CACHE_DIR"], "kernels-v1.db"), "r+b") as file:
+            file.write(b"x" * 5000)
+        text = self.run_driver("cache", "verify", status=1, output="stderr")
+        self.assertIn("set aside", text)
+        self.assertEqual(self.run_json("cache", "verify")["bad"], 0)
+
+    def test_directories_with_odd_names(self):
+        folder = os.path.join(self.folder.name, 'a "b\\ c')
+        quoted = folder.replace("\\", "\\\\").replace('"', '\\"')
+        stats = self.run_json("cache", "stats", f'--options=--cache_dir="{quoted}"')
+        self.assertEqual(stats["location"], os.path.join(folder, "kernels-v1.db"))
+        # No UTF-8, which JSON would have to be.
+        folder = os.path.join(self.folder.name, "d\udcffx")
+        stats = self.run_json("cache", "stats", FUSEPLAN_CACHE_DIR=folder)
+        self.assertIn("d\ufffdx", stats["location"])
+
+    @unittest.skipUnless(shutil.which("objcopy"), "needs objcopy")
+    def test_a_library_without_build_id_keeps_kernels_in_memory(self):
+        linked = subprocess.run(["ldd", DRIVER], capture_output=True, text=True, check=True).stdout
+        library = re.search(r"(libfuseplan\.so\S*) => (\S+)", linked)
+        if library is None:
+            self.skipTest("the driver has the library in it")
+        subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", library.group(2),
+                        os.path.join(self.folder.name, library.group(1))], check=True)
+        text = self.run_driver("run", CONV, "--no-unfused", *QUICK, output="stderr",
+                               LD_LIBRARY_PATH=self.folder.name, FUSEPLAN_LOG_LEVEL="4")
+        self.assertEqual(text.count("no build-id"), 1)
+        self.assertFalse(os.path.exists(self.environment["FUSEPLAN_CACHE_DIR"]))
 
     def test_levels_types_and_layouts(self):
         for level in ("amx", "avx512", "avx2", "portable"):
@@ -215,6 +251,10 @@ class Driver(DriverCase):
             self.assertIn("1 winners stored", self.run_driver("tune", "--import", path, CONV))
             self.assertEqual(self.run_json("tune", CONV, "--dry-run")[0]["source"], "tuned")
             self.run_driver("cache", "clear")
+        for mode in ("ro", "mem", "off"):
+            self.assertIn("0 winners stored, 1 refused",
+                          self.run_driver("tune", "--import", path, CONV, status=1,
+                                          FUSEPLAN_CACHE=mode), mode)
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"{canonical} cpu_direct:77x7\n")
         self.assertIn("1 refused", self.run_driver("tune", "--import", path, status=1))

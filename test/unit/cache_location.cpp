@@ -226,6 +226,14 @@ void socket_at(const std::string& path) {
 
 constexpr char kDb[] = "/p/c/kernels-v1.db";
 
+// Where it leads, everything is safe.
+void link_in_sticky_directory(const std::string& d, unsigned owner) {
+  fs::rename(d + "/p/c", d + "/real");
+  fs::create_directory_symlink(d + "/real", d + "/p/c");
+  give(d + "/p/c", owner);
+  give(d + "/p", 0), mode(d + "/p", 01777);
+}
+
 // Replaces d/p/c or a file in it.
 std::string without(const std::string& path) {
   fs::remove_all(path);
@@ -243,6 +251,25 @@ const Layout kLayouts[] = {
      [](auto& d) {
        fs::rename(d + "/p/c", d + "/real");
        fs::create_directory_symlink(d + "/real", d + "/p/c");
+     }},
+    {"a chain of links of mine", true, false,
+     [](auto& d) {
+       fs::rename(d + "/p/c", d + "/real");
+       fs::create_directory_symlink("../p/../real", d + "/p/next");
+       fs::create_directory_symlink("./next", d + "/p/c");
+     }},
+    {"a link of root's in a sticky directory of root's", true, true,
+     [](auto& d) { link_in_sticky_directory(d, 0); }},
+    {"a link of mine in a sticky directory of root's", true, true,
+     [](auto& d) { link_in_sticky_directory(d, kNobody); }},
+    {"a link of a stranger's in a sticky directory of root's", false, true,
+     [](auto& d) { link_in_sticky_directory(d, kStranger); }},
+    {"a link of mine to one of a stranger's", false, true,
+     [](auto& d) {
+       link_in_sticky_directory(d, kStranger);
+       fs::rename(d + "/p/c", d + "/p/theirs");
+       fs::create_directory_symlink("theirs", d + "/p/c");
+       give(d + "/p/c", kNobody);
      }},
     {"directory 0777", false, false, [](auto& d) { mode(d + "/p/c", 0777); }},
     {"directory 0770", false, false, [](auto& d) { mode(d + "/p/c", 0770); }},

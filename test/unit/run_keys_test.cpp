@@ -95,6 +95,15 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
   EXPECT_EQ(rows(), kernels + 1);
 }
 
+TEST(BuildId, IsThatOfAFile) {
+  static const int loaded = 0;
+  const auto on_heap = std::make_unique<int>();
+  EXPECT_EQ(build_id_at(&loaded), build_id());
+  EXPECT_GE(build_id().size(), 16u);
+  EXPECT_TRUE(is_build_id_shared());
+  EXPECT_EQ(build_id_at(on_heap.get()), "");
+}
+
 TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
   context_.options.passes.disabled = 4;
   const Problem problem = parse_problem(kProblem);

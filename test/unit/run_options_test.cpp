@@ -78,6 +78,25 @@ TEST(Options, ReadBackTheirOwnText) {
   }
 }
 
+TEST(Options, TakeValuesInQuotes) {
+  const auto directory_of = [](const std::string& flags) {
+    Options options;
+    options.apply(flags);
+    return options.cache_dir;
+  };
+  EXPECT_EQ(directory_of("--cache_dir=\"/a b/c\" --threads=2"), "/a b/c");
+  EXPECT_EQ(directory_of("  --cache_dir=\"/a \\\"b\\\" \\\\c\""), "/a \"b\" \\c");
+  EXPECT_EQ(directory_of("--cache_dir=\"\""), "");
+  EXPECT_EQ(directory_of("--cache_dir=/a\"b\\c"), "/a\"b\\c") << "quotes within are letters";
+  for (const char* directory : {"/a b", "/a\"b", "\"a\"", " ", "/a\\ b\\", "--threads=2 x"}) {
+    Options options;
+    options.cache_dir = directory;
+    EXPECT_EQ(directory_of(options.to_text()), directory) << options.to_text();
+  }
+  for (const char* flags : {"--cache_dir=\"/a b", "--cache_dir=\"/a\"b", "--cache_dir=\"\\\""})
+    EXPECT_NE(refusal(flags).find("quote"), std::string::npos) << flags;
+}
+
 TEST(Options, SayWhatWasMeant) {
   EXPECT_NE(refusal("--max_is=avx2").find("did you mean max_isa"), std::string::npos);
   EXPECT_NE(refusal("--disable_pass=csee").find("did you mean cse"), std::string::npos);
