@@ -118,8 +118,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  *
  * inputDesc and outputDesc must equal the plan's in type, lengths and strides. Lengths of dynamic
  * dimensions may differ: the strides must then be of the same layout, packed, and the output's
- * lengths those that follow. Elements of output that no index reaches (between strides) are not
- * written.
+ * lengths those that follow (those of other tensors: fuseplanPlanSetDynamicDims). Elements of
+ * output that no index reaches (between strides) are not written.
  *
  * input and output: device pointers. output may be the same as input, with equal descriptors, if
  * the plan has no convolution; otherwise they must not overlap, nor may output overlap any
