@@ -18,6 +18,9 @@ class Parallel {
   explicit Parallel(int threads = 0, Loop loop = nullptr, void* context = nullptr);
 
   int threads() const { return threads_; }
+  /// The loop is the caller's, which may use this thread for other work of the caller's meanwhile,
+  /// such as another call of the library.
+  bool is_callers() const { return loop_ != nullptr; }
 
   template <typename F>
   void operator()(int count, const F& task) const {
