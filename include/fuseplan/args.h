@@ -125,8 +125,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * the plan has no convolution; otherwise they must not overlap, nor may output overlap any
  * argument.
  *
- * Subnormal numbers of 32 bits count as 0, read or written, and the caller's floating-point state
- * is as it was on return.
+ * Subnormal numbers of 32 bits count as 0, read or written. Arithmetic rounds to nearest and traps
+ * nothing whatever the caller's floating-point state is, which is as it was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
  * that differs (the message says where), a NULL pointer, arguments of an op that were never set or

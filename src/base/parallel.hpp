@@ -7,7 +7,7 @@ namespace fuseplan {
 
 /// Runs task(0) ... task(count - 1), on up to `threads` threads, and returns when all are done.
 /// Which thread runs which task never changes a result: tasks write disjoint outputs. Other threads
-/// than the caller's run with denormals flushed to zero, see FlushDenormals.
+/// than the caller's compute as FlushDenormals says.
 class Parallel {
  public:
   using Task = void (*)(void* argument, int index);

@@ -152,6 +152,7 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
   const ResolvedArguments resolved(variant, args);
   check_overlap(variant.problem, input, output);
   const void* raw = resolved.weights();
+  const FlushDenormals flush;
   WeightsLease weights;
   if (raw != nullptr)
     weights = args.prepared_weights(*variant.executable, variant.weight_format, raw,
@@ -168,7 +169,6 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
                       handle.parallel(),
                       handle.stream(),
                       as_they_are};
-  const FlushDenormals flush;
   if (!handle.profiling()) return variant.executable->launch(launch);
   // A GPU's queue is drained before and after, so that the time is the kernel's and a launch's.
   handle.backend().synchronize(handle.device(), handle.stream());
