@@ -118,16 +118,16 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  *
  * inputDesc and outputDesc must equal the plan's in type, lengths and strides. Lengths of dynamic
  * dimensions may differ: the strides must then be of the same layout, packed, and the output's
- * lengths those that follow. Elements of output that no index reaches (between strides) are not
- * written.
+ * lengths those that follow (those of other tensors: fuseplanPlanSetDynamicDims). Elements of
+ * output that no index reaches (between strides) are not written.
  *
  * input and output: device pointers. output may be the same as input, with equal descriptors, if
  * the plan has no convolution; otherwise no element of one may lie where one of the other does, nor
  * where one of an argument does. Some channels of a buffer may be read and others of it written.
  *
  * Arithmetic takes subnormal numbers of 32 bits for 0 and gives 0 in their place; what computes
- * nothing, such as PASTHRU and ABS, may pass them on. The caller's floating-point state is as it
- * was on return.
+ * nothing, such as PASTHRU and ABS, may pass them on. It rounds to nearest and traps nothing whatever
+ * the caller's floating-point state is, which is as it was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
  * that differs (the message says where), a NULL pointer, arguments of an op that were never set or

@@ -75,8 +75,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetDevice(fuseplanHandle_t handle, char* t
 /* ---- Threads and memory ------------------------------------------------------------------ */
 
 /* CPU threads that one call may use; 0, the start value, means as many as OpenMP offers
- * (OMP_NUM_THREADS). Results of a compiled plan do not depend on it, to the bit. BadParm: below 0,
- * or above 4096. */
+ * (OMP_NUM_THREADS). Results of a compiled plan do not depend on it, to the bit. Where the system
+ * refuses so many threads, work is done by those there are. BadParm: below 0, or above 4096. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetThreadCount(fuseplanHandle_t handle, int threadCount);
 /* The number in effect, never 0. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetThreadCount(fuseplanHandle_t handle, int* threadCount);

@@ -158,6 +158,14 @@ fuseplanPlanGetOutputDescriptor(fuseplanPlan_t plan, fuseplanTensorDescriptor_t 
 
 /* Which lengths of the input may differ from one execution to the next: fuseplanDynamicDim_t bits,
  * none at the start. The library compiles what another size needs when it first appears.
+ *
+ * Other tensors follow: an xDesc has dy's lengths always, an otherDesc those where its length was
+ * x's when the plan was made, and where it was 1 over more than 1 it stays 1. Where both were 1, a
+ * tensor with all of x's lengths follows, so make a plan for an image that is to be added to every
+ * image of a batch with a batch above 1; with some of x's lengths, fuseplanExecutePlan answers
+ * BadParm, as the plan does not tell. What follows is packed, in its layout (BadParm if it was
+ * not).
+ *
  * InvalidValue: an unknown bit. BadParm: a dimension the input does not have. */
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanSetDynamicDims(fuseplanPlan_t plan, int dims);
 

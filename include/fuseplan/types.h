@@ -184,7 +184,8 @@ typedef void* (*fuseplanAllocatorFunction)(void* context, size_t sizeBytes);
 typedef void (*fuseplanDeallocatorFunction)(void* context, void* memory);
 
 /* A caller's own parallel loop: calls task(argument, i) exactly once for every i in [0, count),
- * from any threads and in any order, and returns when all calls have returned. */
+ * from any threads and in any order, and returns when all calls have returned. Meanwhile its
+ * threads may do other work, such as executing the same plan with the same arguments. */
 typedef void (*fuseplanParallelTask_t)(void* argument, int index);
 typedef void (*fuseplanParallelFor_t)(void* context, int count, fuseplanParallelTask_t task,
                                       void* argument);

@@ -9,10 +9,13 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <latch>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/denormals.hpp"
+#include "base/log.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan {
@@ -101,6 +104,78 @@ void loop_threads(int threads, int count, Parallel::Task task, void* argument) {
   for (std::thread& other : others) other.join();
 }
 
+/// How many threads the system gives at once, of `most`.
+int threads_to_be_had(int most) {
+  std::latch counted(1);
+  std::vector<std::thread> threads;
+  try {
+    for (int t = 0; t < most; ++t) threads.emplace_back([&] { counted.wait(); });
+  } catch (const std::exception&) {
+    // The answer is how many there are.
+  }
+  counted.count_down();
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
+}
+
+/// The pool that libgomp keeps for the calling thread. Where the system refuses a thread libgomp
+/// ends the process, so the system is asked before, whenever the process is to have more of these
+/// threads than it was known to get.
+class Team {
+ public:
+  Team() = default;
+  ~Team() {
+    const std::lock_guard lock(mutex_);
+    total_ -= size_ - 1;
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  bool has(int threads) { return threads <= size_ || grow(threads); }
+
+ private:
+  bool grow(int threads) {
+    const std::lock_guard lock(mutex_);
+    const int more = threads - size_;
+    if (total_ + more > proven_ && !prove(more)) return false;
+    // Made here, where none of our threads can take what was just seen to be there.
+    std::atomic<int> present{0};
+#pragma omp parallel num_threads(threads)
+    present.fetch_add(1, std::memory_order_relaxed);
+    total_ += more;
+    size_ = threads;
+    return true;
+  }
+
+  // Twice as many, since threads that have ended may count a little longer than it takes to join
+  // them. A refusal is asked about again only now and then.
+  static bool prove(int more) {
+    constexpr unsigned kPeriod = 64;
+    if (refusals_++ % kPeriod != 0) return false;
+    const int got = threads_to_be_had(2 * more);
+    if (got < 2 * more) {
+      log(LogLevel::warning, "parallel", "threads={},wanted={},instead=threads of each loop's own",
+          got, 2 * more);
+      return false;
+    }
+    refusals_ = 0;
+    proven_ = total_ + more;
+    return true;
+  }
+
+  int size_ = 1;
+  inline static std::mutex mutex_;
+  inline static int total_ = 0, proven_ = 0;  // threads besides the callers
+  inline static unsigned refusals_ = 0;
+};
+
+// Inside another region libgomp has no pool: it starts threads anew, or runs the loop with one.
+bool openmp_has(int threads) {
+  if (omp_in_parallel() != 0) return omp_get_active_level() >= omp_get_max_active_levels();
+  thread_local Team team;
+  return team.has(std::min(threads, omp_get_thread_limit()));
+}
+
 // The child of a fork inherits libgomp's record of its pool without the threads in it, and would
 // wait for them for ever. Registered when the library is loaded: the pool may be the program's.
 std::atomic<bool> forked{false};
@@ -127,8 +202,9 @@ void Parallel::run(int count, Task task, void* argument) const {
     loop_(context_, count, Crossing::call, &crossing);
   } else {
     const bool avoid_openmp = forked.load(std::memory_order_relaxed) || kThreadSanitizer;
-    const auto loop = avoid_openmp ? loop_threads : loop_openmp;
-    loop(std::min(threads_, count), count, Crossing::call, &crossing);
+    const int threads = std::min(threads_, count);
+    const auto loop = avoid_openmp || !openmp_has(threads) ? loop_threads : loop_openmp;
+    loop(threads, count, Crossing::call, &crossing);
   }
   crossing.finish(count);
 }

@@ -7,7 +7,7 @@ namespace fuseplan {
 
 /// Runs task(0) ... task(count - 1), on up to `threads` threads, and returns when all are done.
 /// Which thread runs which task never changes a result: tasks write disjoint outputs. Other threads
-/// than the caller's run with denormals flushed to zero, see FlushDenormals.
+/// than the caller's compute as FlushDenormals says.
 class Parallel {
  public:
   using Task = void (*)(void* argument, int index);
@@ -18,6 +18,9 @@ class Parallel {
   explicit Parallel(int threads = 0, Loop loop = nullptr, void* context = nullptr);
 
   int threads() const { return threads_; }
+  /// The loop is the caller's, which may use this thread for other work of the caller's meanwhile,
+  /// such as another call of the library.
+  bool is_callers() const { return loop_ != nullptr; }
 
   template <typename F>
   void operator()(int count, const F& task) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -46,7 +47,7 @@ struct OpArgs {
 /// Prepared weights while one Execute reads them: they do not change as long as the lease lives.
 class WeightsLease {
  public:
-  /// A form and how many read it; whoever holds the args object's mutex may rewrite it at 0.
+  /// A form and how many read it. At 0, under the args object's mutex, one may begin to rewrite it.
   struct Form {
     explicit Form(Buffer memory) : buffer(std::move(memory)) {}
     Buffer buffer;
@@ -87,11 +88,16 @@ class Args {
   /// contents changed. `format` names what is read and what is made of it: equal formats share.
   /// Keeps the last kPrepared forms. Weights that keep changing are prepared without looking first,
   /// or not at all if the executable takes them raw: then the lease holds nothing.
+  ///
+  /// No lock is held while `parallel` or `allocator` runs. Who comes while another thread prepares
+  /// the same waits for it; but not for a caller's loop, which may be waiting for who comes: then
+  /// the lease is of a form of its own, or raw.
   WeightsLease prepared_weights(const Executable& executable, const std::string& format,
                                 const void* raw, std::size_t raw_bytes, const Parallel& parallel,
                                 const Allocator& allocator);
 
  private:
+  using Form = std::shared_ptr<WeightsLease::Form>;
   static constexpr std::size_t kPrepared = 8;
   struct Prepared {
     std::string format;
@@ -101,18 +107,32 @@ class Args {
     std::optional<ContentHash> hash;  ///< of the weights, when they were last looked at
     bool is_current = false;          ///< the form was made of those
     std::uint32_t changes = 0;        ///< Executes in a row that found others, or did not look
-    std::shared_ptr<WeightsLease::Form> form;
+    Form form;
+    std::uint64_t job = 0;  ///< the preparation under way; 0: none
+    bool is_lent = false;   ///< it runs on a caller's loop
 
     bool keeps_changing() const;
     bool must_look() const;
   };
-  Prepared& entry(const std::string& format, const void* raw, std::size_t raw_bytes);
+  /// The form to make, what of, and for whom.
+  struct Job {
+    std::uint64_t number;
+    Form form;  ///< nullptr: memory is still to be had
+    std::optional<ContentHash> hash;
+    std::uint64_t revision;
+  };
+  Prepared& entry(const std::string& format, const void* raw, std::size_t raw_bytes, Form& dropped);
+  bool is_settled(Prepared& prepared, std::optional<ContentHash>& hash) const;
+  Job begin(Prepared& prepared, const std::optional<ContentHash>& hash, bool is_lent);
+  WeightsLease end(const Job& job, bool is_done);
 
   std::vector<OpArgs> ops_;
   bool constant_weights_ = false;
   std::uint64_t revision_ = 0;
-  std::mutex mutex_;  ///< guards prepared_ only
+  std::mutex mutex_;  ///< guards what follows only
+  std::condition_variable ended_;
   std::vector<Prepared> prepared_;
+  std::uint64_t jobs_ = 0;
 };
 
 }  // namespace fuseplan

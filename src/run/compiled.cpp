@@ -23,19 +23,49 @@ bool matches(const Variant& variant, const Tensor& input, const Tensor& output,
          same_blends(variant.problem.ops(), blends);
 }
 
-// A length of 1 is a broadcast and stays one.
-void resize(Tensor& tensor, const Tensor& before, const Tensor& now) {
-  Dims lens = tensor.lens;
-  for (int axis = 0; axis < before.rank(); ++axis)
-    if (lens[axis] == before.lens[axis] && lens[axis] != 1) lens[axis] = now.lens[axis];
-  if (lens != tensor.lens) tensor = with_lens(tensor, lens);
+struct Named {
+  std::size_t op;
+  const char *kind, *tensor;
+};
+
+// The same tensor in the layout it has, which only packed strides spell for other lengths.
+Tensor with_other_lens(const Tensor& tensor, const Dims& lens, const Named& named) {
+  if (lens == tensor.lens) return tensor;
+  const Dims packed = with_lens(tensor, tensor.lens).strides;
+  for (int axis = 0; axis < tensor.rank(); ++axis)
+    require(tensor.lens[axis] == 1 || tensor.strides[axis] == packed[axis], Status::BadParm,
+            "op {} ({}): {} of {} has to follow to {}, but its strides {} are not packed", named.op,
+            named.kind, named.tensor, Spelled{tensor.lens}, Spelled{lens},
+            Spelled{tensor.strides, ','});
+  return with_lens(tensor, lens);
+}
+
+// What is added follows the input where it is as long; elsewhere its length is 1 and stays so. A
+// length of 1 over 1 is either: a tensor that is nowhere repeated follows, of another nobody knows.
+Tensor follow(const Tensor& other, const Tensor& before, const Tensor& now, const Named& named) {
+  const bool is_whole = other.lens == before.lens;
+  Dims lens = other.lens;
+  for (int axis = 0; axis < before.rank(); ++axis) {
+    if (before.lens[axis] == now.lens[axis] || lens[axis] != before.lens[axis]) continue;
+    require(is_whole || lens[axis] != 1, Status::BadParm,
+            "op {} ({}): {} is {} over {}, which does not tell whether it has a length of 1 or of "
+            "{} in dynamic dimension {}; make the plan with a length above 1 there",
+            named.op, named.kind, named.tensor, Spelled{lens}, Spelled{before.lens}, now.lens[axis],
+            axis);
+    lens[axis] = now.lens[axis];
+  }
+  return with_other_lens(other, lens, named);
 }
 
 // The same ops over an input of other lengths: tensors that follow the input are given its lengths.
-OpBody resized(OpBody body, const Tensor& before, const Tensor& now) {
-  if (auto* add = std::get_if<AddOp>(&body)) resize(add->other, before, now);
-  if (auto* op = std::get_if<ActivationBackwardOp>(&body)) resize(op->source, before, now);
-  if (auto* op = std::get_if<NormBackwardOp>(&body)) resize(op->source, before, now);
+OpBody resized(OpBody body, std::size_t index, const Tensor& before, const Tensor& now) {
+  const char* kind = kind_of(body);
+  if (auto* add = std::get_if<AddOp>(&body))
+    add->other = follow(add->other, before, now, {index, kind, "other"});
+  if (auto* op = std::get_if<ActivationBackwardOp>(&body))
+    op->source = with_other_lens(op->source, now.lens, {index, kind, "x"});
+  if (auto* op = std::get_if<NormBackwardOp>(&body))
+    op->source = with_other_lens(op->source, now.lens, {index, kind, "x"});
   return body;
 }
 
@@ -80,7 +110,7 @@ Problem Compiled::problem_for(const Tensor& input, const Tensor& output,
   Tensor value = input;
   std::vector<Op> ops;
   for (std::size_t i = 0; i < base.ops().size(); ++i) {
-    ops.push_back({resized(base.ops()[i].body, base.input_of(i), value), blends[i]});
+    ops.push_back({resized(base.ops()[i].body, i, base.input_of(i), value), blends[i]});
     value = op_output(ops.back().body, value);
   }
   const Tensor expected = with_lens(base.output(), value.lens);
@@ -122,6 +152,7 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
   const ResolvedArguments resolved(variant, args);
   check_overlap(variant.problem, input, output);
   const void* raw = resolved.weights();
+  const FlushDenormals flush;
   WeightsLease weights;
   if (raw != nullptr)
     weights = args.prepared_weights(*variant.executable, variant.weight_format, raw,
@@ -138,7 +169,6 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
                       handle.parallel(),
                       handle.stream(),
                       as_they_are};
-  const FlushDenormals flush;
   if (!handle.profiling()) return variant.executable->launch(launch);
   // A GPU's queue is drained before and after, so that the time is the kernel's and a launch's.
   handle.backend().synchronize(handle.device(), handle.stream());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 
+#include "base/denormals.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "cache/single_flight.hpp"
@@ -103,6 +104,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
                                             const Parallel* timing,
                                             std::vector<Rejection>* failures) {
   const auto start = std::chrono::steady_clock::now();
+  const StandardFloats floats;  // constants are folded, and the code is kept for others
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant =
       std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});

@@ -136,8 +136,12 @@ TEST(Execution, WritesInterleavedStrides) {
         level);
 }
 
+struct Size {
+  std::int64_t n, h, w;
+};
+
 // A dynamic plan against plans made for each size: same data, same bits.
-void expect_dynamic_right(const std::string& level, const std::string& layout) {
+void expect_dynamic_right(const std::string& level, const std::string& layout, const Size& made) {
   const Handle handle = handle_at(level);
   const auto text = [&](std::int64_t n, std::int64_t h, std::int64_t w) {
     const std::string pixels = std::to_string(h) + "x" + std::to_string(w) + ":" + layout;
@@ -145,7 +149,7 @@ void expect_dynamic_right(const std::string& level, const std::string& layout) {
            ";conv(f32:24x20x3x3,pad=1x1);norm(spatial,f32:1x24x1x1);add(f32:" + std::to_string(n) +
            "x24x" + pixels + ");activation(relu)";
   };
-  Case dynamic(driver::parse_problem(text(2, 8, 8)));
+  Case dynamic(driver::parse_problem(text(made.n, made.h, made.w)));
   driver::check(fuseplanPlanSetDynamicDims(
       dynamic.plan(), fuseplanDimBatch | fuseplanDimHeight | fuseplanDimWidth));
   dynamic.compile(handle.get());
@@ -169,7 +173,9 @@ void expect_dynamic_right(const std::string& level, const std::string& layout) {
 
 TEST(Execution, TakesOtherSizesOfADynamicPlan) {
   for (const std::string& level : kLevels)
-    for (const char* layout : {"nchw", "nhwc"}) expect_dynamic_right(level, layout);
+    for (const char* layout : {"nchw", "nhwc"})
+      for (const Size& made : {Size{2, 8, 8}, {1, 8, 8}, {1, 1, 1}})
+        expect_dynamic_right(level, layout, made);
 }
 
 // Plans that read one pointer's bytes in different ways - by shape, type, layout, groups - by each

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
+#include <cmath>
 #include <thread>
 
 #include "api_world.hpp"
@@ -131,6 +133,45 @@ TEST(Threads, CallOneShotsOnOneHandle) {
     }
   });
   EXPECT_EQ(wrong, 0);
+}
+
+struct Rounded {
+  int mode;
+  ~Rounded() { std::fesetround(mode); }
+};
+
+// A convolution with a function behind it, compiled and run under a rounding mode: 3x3 weights are
+// transformed, 1x1 weights copied.
+std::vector<float> result_of(const std::string& filter, int rounding, int threads) {
+  const HandlePtr handle = make_handle("--cache=off");
+  EXPECT_TRUE(ok(fuseplanSetThreadCount(handle, threads)));
+  std::vector<float> x(2 * 32 * 28 * 28), w(32 * 32 * 9), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.37f * static_cast<float>(i));
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = 0.1f * std::cos(0.11f * static_cast<float>(i));
+  const TensorPtr desc = make_tensor({2, 32, 28, 28});
+  const PlanPtr plan =
+      make_plan("f32:2x32x28x28:nchw;conv(f32:32x32x" + filter + ");activation(tanh)");
+  fuseplanOp_t conv, tanh;
+  EXPECT_TRUE(ok(fuseplanPlanGetOp(plan, 0, &conv)));
+  EXPECT_TRUE(ok(fuseplanPlanGetOp(plan, 1, &tanh)));
+  ArgsPtr args;
+  EXPECT_TRUE(ok(fuseplanCreateOperatorArgs(&args)));
+  EXPECT_TRUE(ok(fuseplanSetOpArgsConvForward(args, conv, nullptr, nullptr, w.data())));
+  EXPECT_TRUE(ok(fuseplanSetOpArgsActivForward(args, tanh, nullptr, nullptr, 1, 1, 0)));
+  const Rounded back{std::fegetround()};
+  std::fesetround(rounding);
+  EXPECT_TRUE(ok(fuseplanCompilePlan(handle, plan)));
+  EXPECT_TRUE(ok(fuseplanExecutePlan(handle, plan, desc, x.data(), desc, y.data(), args)));
+  EXPECT_EQ(std::fegetround(), rounding);
+  return y;
+}
+
+TEST(Threads, DoNotFollowTheCallersRounding) {
+  for (const char* filter : {"3x3,pad=1x1", "1x1"}) {
+    const std::vector<float> nearest = result_of(filter, FE_TONEAREST, 1);
+    for (const int threads : {1, 2})
+      EXPECT_EQ(result_of(filter, FE_UPWARD, threads), nearest) << filter << " in " << threads;
+  }
 }
 
 TEST(ParallelFor, RunsTheCallersLoop) {

@@ -134,5 +134,26 @@ TEST(FlushDenormals, FlushesAndRestores) {
   EXPECT_GT(tiny * tenth, 0.0f);
 }
 
+#if defined(__SSE__)
+template <typename Mode>
+void expect_nearest_for_its_life() {
+  constexpr unsigned kUpward = 0x4000, kTrapsOfOverflow = 0x0400, kInexact = 0x0020;
+  const unsigned before = _mm_getcsr();
+  const unsigned callers = (before | kUpward | kInexact) & ~kTrapsOfOverflow;
+  _mm_setcsr(callers);
+  {
+    const Mode mode;
+    EXPECT_EQ(_mm_getcsr() & ~0x8040u, 0x1f80u);
+  }
+  EXPECT_EQ(_mm_getcsr(), callers);
+  _mm_setcsr(before);
+}
+
+TEST(StandardFloats, RoundToNearestWithoutTraps) {
+  expect_nearest_for_its_life<StandardFloats>();
+  expect_nearest_for_its_life<FlushDenormals>();
+}
+#endif
+
 }  // namespace
 }  // namespace fuseplan

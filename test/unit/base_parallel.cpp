@@ -2,6 +2,7 @@
 #include "base/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +122,38 @@ TEST(Parallel, WorksInTheChildOfAFork) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+}
+
+// Ends with 0 if every task of some loops ran, which had no threads, in a process with its own
+// libgomp: a fork's would not be used.
+[[noreturn]] void run_without_threads(int before) {
+  const bool ran_before = tasks_run_once(Parallel(before)) == kTasks;
+  const rlimit none{1, 1};
+  const bool is_limited = setrlimit(RLIMIT_NPROC, &none) == 0 &&
+                          (geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0));
+  bool ran = ran_before && is_limited;
+  for (const int threads : {2, 8, 3, 8}) ran = ran && tasks_run_once(Parallel(threads)) == kTasks;
+  _exit(ran ? 0 : 1);
+}
+
+TEST(ParallelDeathTest, RunsEveryTaskWhereThereAreNoThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_without_threads(1), testing::ExitedWithCode(0), "^$");
+}
+
+TEST(ParallelDeathTest, RunsEveryTaskWhereThereAreNoMoreThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run_without_threads(2), testing::ExitedWithCode(0), "^$");
+}
+
+TEST(Parallel, ThreadsThatComeAndGoHaveTheirLoops) {
+  std::atomic<int> once{0};
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) callers.emplace_back([&] { once += tasks_run_once(Parallel(3)); });
+    for (std::thread& caller : callers) caller.join();
+  }
+  EXPECT_EQ(once, 20 * kTasks);
 }
 
 TEST(Split, CoversTheWholeInOrder) {

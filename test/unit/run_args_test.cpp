@@ -2,7 +2,14 @@
 // When prepared weights are made anew, and when not.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <future>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "run/args.hpp"
@@ -13,30 +20,30 @@ namespace {
 /// Its prepared weights are the raw ones, negated.
 class Negating final : public Executable {
  public:
-  explicit Negating(std::size_t count, bool takes_raw = false)
-      : count_(count), takes_raw_(takes_raw) {}
+  explicit Negating(std::size_t count) : count_(count) {}
   void launch(const Launch&) const override {}
   std::size_t prepared_bytes() const override { return count_ * sizeof(float); }
   std::string weight_format() const override { return "negated"; }
-  void prepare(const void* raw, void* prepared, const Parallel&) const override {
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     ++prepared_;
-    for (std::size_t i = 0; i < count_; ++i)
-      static_cast<float*>(prepared)[i] = -static_cast<const float*>(raw)[i];
+    parallel(static_cast<int>(count_),
+             [&](int i) { static_cast<float*>(prepared)[i] = -static_cast<const float*>(raw)[i]; });
   }
   bool takes_raw_weights() const override { return takes_raw_; }
+  void take_raw_weights() { takes_raw_ = true; }
   int prepared() const { return prepared_; }
 
  private:
   std::size_t count_;
-  bool takes_raw_;
-  mutable int prepared_ = 0;
+  bool takes_raw_ = false;
+  mutable std::atomic<int> prepared_ = 0;
 };
 
 class PreparedWeights : public ::testing::Test {
  protected:
   WeightsLease lease() {
     return args_.prepared_weights(executable_, "f", weights_.data(),
-                                  weights_.size() * sizeof(float), parallel_, {});
+                                  weights_.size() * sizeof(float), parallel_, allocator_);
   }
   bool fresh(const WeightsLease& lease) const {
     const float* values = static_cast<const float*>(lease.data());
@@ -49,6 +56,8 @@ class PreparedWeights : public ::testing::Test {
   std::vector<float> weights_ = std::vector<float>(100, 1.0F);
   Negating executable_{100};
   Parallel parallel_{1};
+  Allocator allocator_;
+  bool failed_ = false;
 };
 
 TEST_F(PreparedWeights, AreMadeOnceWhileNothingChanges) {
@@ -108,10 +117,76 @@ TEST_F(PreparedWeights, ArePromisedConstantUntilASetterIsCalled) {
   EXPECT_EQ(executable_.prepared(), 2);
 }
 
+/// A caller's loop that does other work of the caller's before each loop but that work's own, as
+/// pools do that steal work.
+struct Lending {
+  static void loop(void* context, int count, Parallel::Task task, void* argument) {
+    auto& self = *static_cast<Lending*>(context);
+    if (!std::exchange(self.lent, true)) self.other();
+    for (int i = 0; i < count; ++i) task(argument, i);
+  }
+  std::function<void()> other;
+  bool lent = false;
+};
+
+TEST_F(PreparedWeights, ArePreparedOnceMoreByAThreadThatWasLentToAnotherCall) {
+  Lending lending;
+  WeightsLease inner;
+  lending.other = [&] { inner = lease(); };
+  parallel_ = Parallel(2, Lending::loop, &lending);
+  const WeightsLease outer = lease();
+  EXPECT_TRUE(fresh(inner));
+  EXPECT_TRUE(fresh(outer));
+  EXPECT_NE(inner.data(), outer.data());
+  EXPECT_EQ(lease().data(), outer.data());
+  EXPECT_EQ(executable_.prepared(), 2);
+}
+
+TEST_F(PreparedWeights, AreNotWaitedForWhereTheCallersLoopMayWaitForUs) {
+  Lending lending;
+  lending.other = [&] {
+    auto other = std::async(std::launch::async, [&] { return fresh(lease()); });
+    EXPECT_TRUE(other.get());
+  };
+  parallel_ = Parallel(2, Lending::loop, &lending);
+  EXPECT_TRUE(fresh(lease()));
+}
+
+/// Whose memory is there only when another thread has come for the same weights.
+struct Slow {
+  static void* allocate(void* context, std::size_t bytes) {
+    static_cast<Slow*>(context)->before();
+    return std::malloc(bytes);
+  }
+  static void deallocate(void*, void* memory) { std::free(memory); }
+  std::function<void()> before;
+};
+
+TEST_F(PreparedWeights, AreMadeOnceForThreadsThatComeAtOnce) {
+  std::future<bool> other;
+  Slow slow{[&] {
+    other = std::async(std::launch::async, [&] { return fresh(lease()); });
+    EXPECT_EQ(other.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  }};
+  allocator_ = {Slow::allocate, Slow::deallocate, &slow};
+  EXPECT_TRUE(fresh(lease()));
+  EXPECT_TRUE(other.get());
+  EXPECT_EQ(executable_.prepared(), 1);
+}
+
+TEST_F(PreparedWeights, AreMadeByTheNextIfThereWasNoMemory) {
+  Slow slow{[&] {
+    if (!std::exchange(failed_, true)) throw std::bad_alloc();
+  }};
+  allocator_ = {Slow::allocate, Slow::deallocate, &slow};
+  EXPECT_THROW((void)lease(), std::bad_alloc);
+  EXPECT_TRUE(fresh(lease()));
+}
+
 /// The same for an executable that takes them raw.
 class RawWeights : public PreparedWeights {
  protected:
-  RawWeights() { executable_ = Negating(100, true); }
+  RawWeights() { executable_.take_raw_weights(); }
 };
 
 TEST_F(RawWeights, AreLeftAloneWhileTheyKeepChanging) {
@@ -150,6 +225,16 @@ TEST_F(RawWeights, ThatChangeAfterARawLaunchAreNotTakenForTheOldForm) {
     const WeightsLease now = lease();
     EXPECT_TRUE(now.data() == nullptr || fresh(now)) << i;
   }
+}
+
+TEST_F(RawWeights, AreLeftAloneByAThreadThatWasLentToAnotherCall) {
+  Lending lending;
+  WeightsLease inner = lease();
+  weights_[0] += 1;
+  lending.other = [&] { inner = lease(); };
+  parallel_ = Parallel(2, Lending::loop, &lending);
+  EXPECT_TRUE(fresh(lease()));
+  EXPECT_EQ(inner.data(), nullptr);
 }
 
 TEST_F(RawWeights, ArePreparedUnderThePromiseOfConstancy) {
