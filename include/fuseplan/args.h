@@ -126,8 +126,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * where one of an argument does. Some channels of a buffer may be read and others of it written.
  *
  * Arithmetic takes subnormal numbers of 32 bits for 0 and gives 0 in their place; what computes
- * nothing, such as PASTHRU and ABS, may pass them on. It rounds to nearest and traps nothing whatever
- * the caller's floating-point state is, which is as it was on return.
+ * nothing, such as PASTHRU and ABS, may pass them on. It rounds to nearest and traps nothing
+ * whatever the caller's floating-point state is, which is as it was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
  * that differs (the message says where), a NULL pointer, arguments of an op that were never set or
