@@ -181,7 +181,8 @@ fuseplanStatus_t fuseplanSetConvolutionGroupCount(fuseplanConvolutionDescriptor_
                                                   int groupCount) {
   return guard(__func__, [&] {
     const auto object = pin(convDesc, "convDesc");
-    require(groupCount >= 1, Status::BadParm, "groupCount is {}, expected at least 1", groupCount);
+    require(groupCount >= 1 && groupCount <= 1 << 30, Status::BadParm,
+            "groupCount is {}, expected 1 to 2^30", groupCount);
     object->conv.groups = groupCount;
   });
 }

@@ -45,7 +45,8 @@ void validate(const Conv& conv) {
     require(conv.dilation[axis] >= 1 && conv.dilation[axis] <= kLimit, Status::BadParm,
             "dilation of axis {} is {}, expected 1 to 2^30", axis, conv.dilation[axis]);
   }
-  require(conv.groups >= 1, Status::BadParm, "group count is {}, expected at least 1", conv.groups);
+  require(conv.groups >= 1 && conv.groups <= kLimit, Status::BadParm,
+          "group count is {}, expected 1 to 2^30", conv.groups);
 }
 
 Tensor conv_output(const Conv& conv, const Tensor& input, const Tensor& weights) {

@@ -172,6 +172,8 @@ TEST(ConvolutionDescriptors, RefuseWhatTheyCannotBe) {
   EXPECT_TRUE(refused(init(0, 0, 1, 0), fuseplanStatusBadParm, "dilation"));
   EXPECT_TRUE(
       refused(fuseplanSetConvolutionGroupCount(conv, 0), fuseplanStatusBadParm, "groupCount is 0"));
+  EXPECT_TRUE(refused(fuseplanSetConvolutionGroupCount(conv, (1 << 30) + 1), fuseplanStatusBadParm,
+                      "expected 1 to 2^30"));
   EXPECT_TRUE(refused(fuseplanSetConvolutionAttribute(conv, FUSEPLAN_CONVOLUTION_ATTRIB_STRICT, 2),
                       fuseplanStatusInvalidValue, "value is 2"));
   EXPECT_TRUE(

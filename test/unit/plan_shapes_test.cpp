@@ -119,6 +119,7 @@ TEST(PlanConv, WhatDoesNotFitIsRefused) {
   };
   for (const ConvCase& row : kCases) {
     SCOPED_TRACE(std::string(row.input) + " " + row.conv);
+      {"f32:1x4x9x9", "f32:8x4x3x3,groups=1073741825", "group count is 1073741825"},
     const std::string text = std::string(row.input) + ";conv(" + row.conv + ")";
     expect_error(error_of([&] { parse_problem(text); }), "fuseplanStatusBadParm", row.output);
   }
