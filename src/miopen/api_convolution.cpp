@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <climits>
 
 #include "miopen/convolution.hpp"
 
@@ -51,7 +54,11 @@ std::vector<std::size_t> output_lens(miopenConvolutionDescriptor_t convolution,
   const auto object = find(convolution, "convDesc");
   const Shape input = shape_of(x, "inputTensorDesc"), filter = shape_of(w, "filterDesc");
   object->check_operands(input, filter);
-  return object->output_lens(input, filter);
+  const std::vector<std::size_t> lens = object->output_lens(input, filter);
+  for (const std::size_t length : lens)
+    require(length <= INT_MAX, miopenStatusBadParm, "the output is {}, which exceeds an int",
+            fmt::join(lens, "x"));
+  return lens;
 }
 
 std::size_t attribute_index(miopenConvolutionAttrib_t attribute) {

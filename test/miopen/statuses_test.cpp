@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which call answers what: Compile alone decides about support, getters are probes, workspaces are
 // 0.
+#include <climits>
 #include <cstring>
 #include <functional>
 
@@ -265,6 +266,20 @@ TEST(Statuses, OutputLengthsAreAtLeastOne) {
     EXPECT_TRUE(ok(miopenGetConvolutionNdForwardOutputDim(conv, describe(miopenFloat, x),
                                                           describe(miopenFloat, w), &rank, lens)));
     return std::vector<int>(lens, lens + rank);
+TEST(Statuses, OutputLengthsFitAnInt) {
+  const ConvDesc conv = convolution({INT_MAX, INT_MAX});
+  const TensorDesc x = describe(miopenFloat, {64, 16, 32, 32}),
+                   w = describe(miopenFloat, {16, 16, 3, 3});
+  int lens[4] = {-7, -7, -7, -7}, rank = -7;
+  EXPECT_TRUE(
+      refused(miopenGetConvolutionForwardOutputDim(conv, x, w, lens, lens + 1, lens + 2, lens + 3),
+              miopenStatusBadParm, "exceeds an int"));
+  EXPECT_TRUE(refused(miopenGetConvolutionNdForwardOutputDim(conv, x, w, &rank, lens),
+                      miopenStatusBadParm, "64x16x4294967324x4294967324"));
+  EXPECT_EQ(rank, -7);
+  EXPECT_EQ(lens[0], -7);
+}
+
   };
   EXPECT_EQ(out(convolution({1, 2}, {2, 1}, {1, 2}), {2, 3, 9, 9}, {5, 3, 3, 3}),
             (std::vector{2, 5, 5, 9}));
