@@ -35,9 +35,11 @@ Dims strides_in_order(const Dims& lens, const Axes& order) {
   std::int64_t stride = 1;
   for (int axis : order) {
     strides[axis] = stride;
-    require(stride <= kMax / std::max<std::int64_t>(1, lens[axis]), Status::BadParm,
+    // Of a length below 1 there is nothing to step over; `validate` refuses it.
+    const std::int64_t length = std::max<std::int64_t>(1, lens[axis]);
+    require(stride <= kMax / length, Status::BadParm,
             "a tensor of {} elements has more than 2^63 - 1 of them", Spelled{lens});
-    stride *= lens[axis];
+    stride *= length;
   }
   return strides;
 }

@@ -70,6 +70,20 @@ TEST(PlanTensor, WhatCannotBeIsRefused) {
   EXPECT_EQ(largest.bytes(), static_cast<std::size_t>(kHuge / 8) * 8);
 }
 
+// What a packed tensor of these lengths would be is not asked, only that nothing overflows.
+TEST(PlanTensor, NegativeLengthsAreRefusedInEveryLayout) {
+  for (const char* lens : {"2x-3x4x5", "2x3x4x-5", "2x-9223372036854775808x4x-9223372036854775808",
+                           "-1x9223372036854775807x-9223372036854775808x-1"})
+    for (const char* layout : {"nchw", "nhwc"}) {
+      const std::string text = std::string("f32:") + lens + ":" + layout;
+      expect_error(error_of([&] { parse_tensor(text); }), "fuseplanStatusBadParm", "-");
+      for (const std::int64_t stride :
+           packed_strides(parse_dims(lens), layout == std::string("nchw") ? Layout::channels_first
+                                                                          : Layout::channels_last))
+        EXPECT_GT(stride, 0) << text;
+    }
+}
+
 struct ConvCase {
   const char *input, *conv, *output;
 };
