@@ -217,6 +217,7 @@ fuseplanStatus_t fuseplanPlanGetOp(fuseplanPlan_t plan, int op_idx, fuseplanOp_t
   return guard(__func__, [&] {
     const auto object = pin(plan, "plan");
     required(op, "op");
+    require_ops(object->plan);
     (void)object->plan.op(op_idx);
     *op = object->ops[static_cast<std::size_t>(op_idx)];
   });
@@ -234,6 +235,7 @@ fuseplanStatus_t fuseplanPlanGetOpOutputDescriptor(fuseplanPlan_t plan, int op_i
   return guard(__func__, [&] {
     const auto object = pin(plan, "plan");
     const auto output = pin(outputDesc, "outputDesc");
+    require_ops(object->plan);
     output->tensor = object->plan.output_of(op_idx);
   });
 }

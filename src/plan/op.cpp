@@ -58,15 +58,19 @@ void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
           Spelled{expected});
 }
 
-// What training writes must not share memory with itself, and is f32 whatever the data.
-void require_training(NormMode mode, const Tensor& params, const Tensor& input) {
-  require_norm(mode, params, input);
-  require(params.dtype == DType::f32, Status::BadParm,
-          "parameters and statistics of batch normalisation for training are {}, expected f32",
+// What is written must not share memory with itself, and is f32 whatever the data.
+void require_written(const Tensor& params, std::string_view what) {
+  require(params.dtype == DType::f32, Status::BadParm, "{} is {}, expected f32", what,
           name_of(params.dtype));
   require(!may_overlap(params), Status::BadParm,
-          "parameters {} with strides {} have elements that share memory", Spelled{params.lens},
-          Spelled{params.strides, ','});
+          "{} is {} with strides {}, which has elements that share memory", what,
+          Spelled{params.lens}, Spelled{params.strides, ','});
+}
+
+void require_training(NormMode mode, const Tensor& params, const Tensor& input) {
+  require_norm(mode, params, input);
+  require_written(params,
+                  "tensor of parameters and statistics of batch normalisation for training");
 }
 
 void require_mode(Activation mode) {
@@ -125,7 +129,8 @@ struct OutputOf {
   }
 
   Tensor operator()(const StatisticsOp& op) const {
-    require_training(NormMode::spatial, op.params, input);
+    require_per_channel(op.params, input, "tensor of statistics");
+    require_written(op.params, "tensor of statistics");
     return derived();
   }
 

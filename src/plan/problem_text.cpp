@@ -44,6 +44,12 @@ struct BodyText {
   }
 };
 
+/// The arguments of an op that are still to be read.
+struct Pieces {
+  std::string_view op;  ///< the whole, for messages
+  std::vector<std::string_view> left;
+};
+
 // Arguments of one op, split at commas; strided tensors hold commas of their own after ":s".
 std::vector<std::string_view> split_arguments(std::string_view text) {
   std::vector<std::string_view> pieces;
@@ -60,16 +66,13 @@ std::vector<std::string_view> split_arguments(std::string_view text) {
   return pieces;
 }
 
-bool take_flag(std::vector<std::string_view>& pieces, std::string_view flag) {
-  return std::erase(pieces, flag) > 0;
-}
+bool take_flag(Pieces& pieces, std::string_view flag) { return std::erase(pieces.left, flag) > 0; }
 
-std::optional<std::string_view> take_value(std::vector<std::string_view>& pieces,
-                                           std::string_view key) {
-  for (auto it = pieces.begin(); it != pieces.end(); ++it) {
+std::optional<std::string_view> take_value(Pieces& pieces, std::string_view key) {
+  for (auto it = pieces.left.begin(); it != pieces.left.end(); ++it) {
     if (!it->starts_with(key) || !it->substr(key.size()).starts_with('=')) continue;
     const std::string_view value = it->substr(key.size() + 1);
-    pieces.erase(it);
+    pieces.left.erase(it);
     return value;
   }
   return std::nullopt;
@@ -81,9 +84,15 @@ std::int64_t parse_number(std::string_view text) {
   return dims[0];
 }
 
-ConvOp parse_conv(std::vector<std::string_view>& pieces) {
-  ConvOp op{{}, parse_tensor(pieces.empty() ? std::string_view() : pieces.front())};
-  pieces.erase(pieces.begin());
+std::string_view take_first(Pieces& pieces, std::string_view expected) {
+  require(!pieces.left.empty(), Status::InvalidValue, "\"{}\" is missing {}", pieces.op, expected);
+  const std::string_view first = pieces.left.front();
+  pieces.left.erase(pieces.left.begin());
+  return first;
+}
+
+ConvOp parse_conv(Pieces& pieces) {
+  ConvOp op{{}, parse_tensor(take_first(pieces, "its weights"))};
   const std::size_t axes = static_cast<std::size_t>(std::max(0, op.weights.spatial()));
   const auto dims = [&](std::string_view key, const Dims& fallback) {
     const auto value = take_value(pieces, key);
@@ -100,30 +109,23 @@ ConvOp parse_conv(std::vector<std::string_view>& pieces) {
   return op;
 }
 
-std::string_view take_first(std::vector<std::string_view>& pieces, std::string_view expected) {
-  require(!pieces.empty(), Status::InvalidValue, "missing {}", expected);
-  const std::string_view first = pieces.front();
-  pieces.erase(pieces.begin());
-  return first;
-}
-
 constexpr std::string_view kParameters = "the parameters' tensor";
 
-Activation take_activation(std::vector<std::string_view>& pieces) {
+Activation take_activation(Pieces& pieces) {
   const std::string_view name = take_first(pieces, "the activation's name");
   const auto mode = parse_activation(name);
   require(mode.has_value(), Status::InvalidValue, "\"{}\" is no activation", name);
   return *mode;
 }
 
-NormMode take_norm_mode(std::vector<std::string_view>& pieces) {
+NormMode take_norm_mode(Pieces& pieces) {
   const std::string_view mode = take_first(pieces, "spatial or per_activation");
   require(mode == "spatial" || mode == "per_activation", Status::InvalidValue,
           "\"{}\" is neither spatial nor per_activation", mode);
   return mode == "spatial" ? NormMode::spatial : NormMode::per_activation;
 }
 
-OpBody parse_training(std::string_view kind, std::vector<std::string_view>& pieces) {
+OpBody parse_training(std::string_view kind, Pieces& pieces) {
   if (kind == "activation_backward") {
     const Activation mode = take_activation(pieces);
     return ActivationBackwardOp{mode, parse_tensor(take_first(pieces, "the tensor x"))};
@@ -138,15 +140,13 @@ OpBody parse_training(std::string_view kind, std::vector<std::string_view>& piec
   const NormMode mode = take_norm_mode(pieces);
   Tensor params = parse_tensor(take_first(pieces, kParameters));
   if (kind == "norm_training") return NormTrainingOp{mode, std::move(params), running};
-  require(!running, Status::InvalidValue, "norm_backward has no running statistics");
+  require(!running, Status::InvalidValue, "\"{}\": norm_backward has no running statistics",
+          pieces.op);
   return NormBackwardOp{mode, std::move(params), parse_tensor(take_first(pieces, "the tensor x"))};
 }
 
-OpBody parse_body(std::string_view kind, std::vector<std::string_view>& pieces) {
-  if (kind == "conv") {
-    require(!pieces.empty(), Status::InvalidValue, "conv needs its weights tensor first");
-    return parse_conv(pieces);
-  }
+OpBody parse_body(std::string_view kind, Pieces& pieces) {
+  if (kind == "conv") return parse_conv(pieces);
   if (kind == "bias") return BiasOp{parse_tensor(take_first(pieces, "the bias tensor"))};
   if (kind == "add") return AddOp{parse_tensor(take_first(pieces, "the added tensor"))};
   if (kind == "scale_shift")
@@ -163,13 +163,13 @@ Op parse_op(std::string_view text) {
   const std::size_t open = text.find('(');
   require(open != text.npos && text.ends_with(')'), Status::InvalidValue,
           "expected an op such as activation(relu), got \"{}\"", text);
-  auto pieces = split_arguments(text.substr(open + 1, text.size() - open - 2));
+  Pieces pieces{text, split_arguments(text.substr(open + 1, text.size() - open - 2))};
   Op op;
   op.blend.alpha = take_flag(pieces, "alpha");
   op.blend.beta = take_flag(pieces, "beta");
   op.body = parse_body(text.substr(0, open), pieces);
-  require(pieces.empty(), Status::InvalidValue, "\"{}\" of \"{}\" is not understood",
-          pieces.empty() ? std::string_view() : pieces.front(), text);
+  require(pieces.left.empty(), Status::InvalidValue, "\"{}\" of \"{}\" is not understood",
+          pieces.left.empty() ? std::string_view() : pieces.left.front(), text);
   return op;
 }
 

@@ -91,6 +91,11 @@ TEST(Statuses, OfPlans) {
   ASSERT_TRUE(ok(fuseplanCreatePlan(&empty, fuseplanVerticalFusion, o.x)));
   EXPECT_TRUE(refused(fuseplanCompilePlan(o.handle, empty), fuseplanStatusUnsupportedOp, "empty"));
   fuseplanOp_t op = nullptr;
+  EXPECT_TRUE(refused(fuseplanPlanGetOp(empty, 0, &op), fuseplanStatusBadParm, "no op yet"));
+  EXPECT_TRUE(refused(fuseplanPlanGetOpOutputDescriptor(empty, 0, o.y), fuseplanStatusBadParm,
+                      "no op yet"));
+  EXPECT_TRUE(refused(fuseplanCreateOpStatistics(o.plan, &op, o.x), fuseplanStatusBadParm,
+                      "tensor of statistics is 1x4x6x6"));
   EXPECT_TRUE(refused(fuseplanCreateOpBiasForward(empty, &op, o.channel), fuseplanStatusBadParm,
                       "expected 1x4x1x1"));
   EXPECT_TRUE(refused(fuseplanCreateOpConvForward(o.plan, &op, o.convolution, o.w),
@@ -112,16 +117,16 @@ TEST(Statuses, OfPlans) {
                       fuseplanStatusInvalidValue, "relu"));
   EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, o.x), fuseplanStatusBadParm,
                       "expected 1x8x6x6"));
-}
-
-TEST(Statuses, OfExecutions) {
-  World o;
-  float* y = o.y_data.data();
   const TensorPtr heap = make_tensor({1});
   ASSERT_TRUE(ok(fuseplanSet4dTensorDescriptorEx(heap, fuseplanFloat, 1, 8, 6, 6, 1, 1, 1, 1)));
   EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, heap), fuseplanStatusBadParm,
                       "elements that share memory"));
   ASSERT_TRUE(ok(fuseplanCompilePlan(o.handle, o.plan))) << "a refused output is not kept";
+}
+
+TEST(Statuses, OfExecutions) {
+  World o;
+  float* y = o.y_data.data();
   ASSERT_TRUE(ok(execute(o)));
   EXPECT_TRUE(
       refused(fuseplanExecutePlan(o.handle, o.plan, make_tensor({1, 4, 6, 7}), y, o.y, y, o.args),
