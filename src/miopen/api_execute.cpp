@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <span>
 
@@ -21,9 +19,9 @@ std::shared_ptr<const Ready> ready_for(miopenHandle_t handle, Plan& plan) {
 void check_descriptor(miopenTensorDescriptor_t descriptor, const char* argument,
                       const Shape& expected) {
   const Shape given = shape_of(descriptor, argument);
-  require(same_memory(given, expected), miopenStatusBadParm,
-          "{} is {}x{}:s{}, the plan was compiled for {}", argument, static_cast<int>(given.type),
-          fmt::join(given.lens, "x"), fmt::join(given.strides, ","), text_of(expected));
+  if (!same_memory(given, expected))
+    fail(miopenStatusBadParm, "{} is {}, the plan was compiled for {}", argument, described(given),
+         described(expected));
 }
 
 /// Pointers that an op of this kind cannot do without, by their place among its arguments.

@@ -46,7 +46,9 @@ bool same_memory(const Shape& a, const Shape& b) {
   return true;
 }
 
-const char* text_of(miopenDataType_t type) {
+namespace {
+
+const char* name_of(miopenDataType_t type) {
   switch (type) {
     case miopenFloat:
       return "f32";
@@ -57,14 +59,29 @@ const char* text_of(miopenDataType_t type) {
     case miopenInt8:
       return "i8";
     default:
-      fail(miopenStatusUnsupportedOp, "data type {}: expected float, half, bfloat16 or int8",
-           static_cast<int>(type));
+      return nullptr;
   }
+}
+
+}  // namespace
+
+const char* text_of(miopenDataType_t type) {
+  const char* name = name_of(type);
+  require(name != nullptr, miopenStatusUnsupportedOp,
+          "data type {}: expected float, half, bfloat16 or int8", static_cast<int>(type));
+  return name;
 }
 
 std::string text_of(const Shape& shape) {
   return fmt::format("{}:{}:s{}", text_of(shape.type), fmt::join(shape.lens, "x"),
                      fmt::join(shape.strides, ","));
+}
+
+std::string described(const Shape& shape) {
+  const char* name = name_of(shape.type);
+  return fmt::format("{}:{}:s{}",
+                     name != nullptr ? name : fmt::format("type {}", static_cast<int>(shape.type)),
+                     fmt::join(shape.lens, "x"), fmt::join(shape.strides, ","));
 }
 
 Shape packed_like(const Shape& like, const std::vector<std::size_t>& lens) {

@@ -26,6 +26,8 @@ bool same_memory(const Shape& a, const Shape& b);
 /// that no plan computes with.
 std::string text_of(const Shape& shape);
 const char* text_of(miopenDataType_t type);
+/// The same for a message, whatever the type.
+std::string described(const Shape& shape);
 
 std::vector<std::size_t> packed_strides(const std::vector<std::size_t>& lens,
                                         bool channels_last = false);

@@ -148,6 +148,12 @@ TEST(Rules, WorkspaceCallsComeEarly) {
                                       all.y.data(), all.args, workspace, bytes);
   };
   EXPECT_TRUE(refused(run(nullptr, 16), miopenStatusBadParm, "workspace"));
+  for (const auto& [type, name] : {std::pair{miopenFloat, "f32"}, {miopenDouble, "type 6"}})
+    EXPECT_TRUE(refused(
+        miopenExecuteFusionPlan(handle, all.plan, describe(type, {1, 3, 1, 1}), all.x.data(),
+                                all.y_desc, all.y.data(), all.args),
+        miopenStatusBadParm,
+        std::string("inputDesc is ") + name + ":1x3x1x1:s3,1,1,1, the plan was compiled for f32:"));
   ASSERT_TRUE(ok(run(nullptr, 0)));
   EXPECT_TRUE(all.right());
 }
@@ -260,12 +266,6 @@ TEST(Statuses, DescriptorSetters) {
   EXPECT_EQ(value, 1);
 }
 
-TEST(Statuses, OutputLengthsAreAtLeastOne) {
-  const auto out = [](const ConvDesc& conv, std::vector<int> x, std::vector<int> w) {
-    int lens[5] = {}, rank = 0;
-    EXPECT_TRUE(ok(miopenGetConvolutionNdForwardOutputDim(conv, describe(miopenFloat, x),
-                                                          describe(miopenFloat, w), &rank, lens)));
-    return std::vector<int>(lens, lens + rank);
 TEST(Statuses, OutputLengthsFitAnInt) {
   const ConvDesc conv = convolution({INT_MAX, INT_MAX});
   const TensorDesc x = describe(miopenFloat, {64, 16, 32, 32}),
@@ -280,6 +280,12 @@ TEST(Statuses, OutputLengthsFitAnInt) {
   EXPECT_EQ(lens[0], -7);
 }
 
+TEST(Statuses, OutputLengthsAreAtLeastOne) {
+  const auto out = [](const ConvDesc& conv, std::vector<int> x, std::vector<int> w) {
+    int lens[5] = {}, rank = 0;
+    EXPECT_TRUE(ok(miopenGetConvolutionNdForwardOutputDim(conv, describe(miopenFloat, x),
+                                                          describe(miopenFloat, w), &rank, lens)));
+    return std::vector<int>(lens, lens + rank);
   };
   EXPECT_EQ(out(convolution({1, 2}, {2, 1}, {1, 2}), {2, 3, 9, 9}, {5, 3, 3, 3}),
             (std::vector{2, 5, 5, 9}));
