@@ -35,9 +35,10 @@ static inline float* floats(size_t count) {
 
 /* What stands behind --device, such as "cuda:0"; without it the CPU. */
 static inline const char* device_of(int count, char** arguments) {
-  for (int i = 1; i + 1 < count; ++i)
-    if (strcmp(arguments[i], "--device") == 0) return arguments[i + 1];
-  return "cpu";
+  if (count == 1) return "cpu";
+  if (count == 3 && strcmp(arguments[1], "--device") == 0) return arguments[2];
+  fprintf(stderr, "usage: %s [--device cpu|cuda:0]\n", arguments[0]);
+  exit(EXIT_FAILURE);
 }
 
 /* Values copied to where the handle's kernels read and write, and back. On the CPU that is ordinary

@@ -123,6 +123,13 @@ static void draw(const char* file) {
 }
 
 int main(int argc, char** argv) {
+  if (argc > 4 || (argc > 1 && argv[1][0] == '-')) {
+    fprintf(
+        stderr,
+        "usage: %s [sharpen|edges|emboss|blur [input.{png,jpg,ppm} [output.png]]] (on the CPU)\n",
+        argv[0]);
+    return EXIT_FAILURE;
+  }
   const char* wanted = argc > 1 ? argv[1] : NULL;
   const char* input = argc > 2 ? argv[2] : "picture.png";
   if (argc <= 2) draw(input);

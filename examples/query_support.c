@@ -32,9 +32,9 @@ static void ask(fuseplanHandle_t handle, const char* text, int expected) {
   if (support.fused != expected) exit(EXIT_FAILURE);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   fuseplanHandle_t handle;
-  CHECK(fuseplanCreate(&handle));
+  CHECK(fuseplanCreateForDevice(&handle, device_of(argc, argv)));
   ask(handle,
       "f32:1x64x56x56:nhwc;conv(f32:64x64x3x3,pad=1x1);bias(f32:1x64x1x1);activation(gelu_erf)", 1);
   ask(handle, "f16:8x256x7x7:nchw;norm(spatial,f32:1x256x1x1);activation(relu)", 1);

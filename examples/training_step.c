@@ -93,7 +93,11 @@ static void check_channel(int c, const float* z, const float* y, const float* dy
   }
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    fprintf(stderr, "usage: %s (on the CPU)\n", argv[0]);
+    return EXIT_FAILURE;
+  }
   fuseplanHandle_t handle;
   fuseplanTensorDescriptor_t desc;
   CHECK(fuseplanCreate(&handle));

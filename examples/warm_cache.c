@@ -8,11 +8,11 @@ static const char* const kPlans[] = {
     "f32:1x256x56x56:nhwc;norm(spatial,f32:1x256x1x1);activation(silu)",
 };
 
-int main(void) {
+int main(int argc, char** argv) {
   fuseplanHandle_t handle;
   char location[4096] = "";
   size_t size = sizeof location;
-  CHECK(fuseplanCreate(&handle));
+  CHECK(fuseplanCreateForDevice(&handle, device_of(argc, argv)));
   CHECK(fuseplanCacheGetLocation(handle, location, &size));
   printf("kernel database: %s\n", location[0] ? location : "none; kernels stay in memory");
 
