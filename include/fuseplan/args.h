@@ -125,8 +125,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * the plan has no convolution; otherwise no element of one may lie where one of the other does, nor
  * where one of an argument does. Some channels of a buffer may be read and others of it written.
  *
- * Subnormal numbers of 32 bits count as 0, read or written, and the caller's floating-point state
- * is as it was on return.
+ * Arithmetic takes subnormal numbers of 32 bits for 0 and gives 0 in their place; what computes
+ * nothing, such as PASTHRU and ABS, may pass them on. The caller's floating-point state is as it
+ * was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
  * that differs (the message says where), a NULL pointer, arguments of an op that were never set or
