@@ -64,6 +64,17 @@ constexpr struct Alias {
 constexpr const char* kLogLevel = "MIOPEN_LOG_LEVEL";
 constexpr const char* kDeterministic = "MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC";
 
+// A value as an option list holds it: in quotes where it would not end at its end otherwise.
+std::string quoted(const std::string& value) {
+  if (value.find(' ') == std::string::npos && !value.starts_with('"')) return value;
+  std::string text = "\"";
+  for (const char letter : value) {
+    if (letter == '"' || letter == '\\') text += '\\';
+    text += letter;
+  }
+  return text + '"';
+}
+
 class Reader {
  public:
   Settings read() {
@@ -95,7 +106,7 @@ class Reader {
     const std::string key = fmt::format("--{}=", alias.option);
     const bool decided = std::getenv(alias.own) != nullptr ||
                          variable("FUSEPLAN_FLAGS").find(key) != std::string_view::npos;
-    return value.empty() || decided ? std::string() : key + value + " ";
+    return value.empty() || decided ? std::string() : key + quoted(value) + " ";
   }
 
   void note_ignored(std::string_view entry) const {
