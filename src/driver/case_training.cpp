@@ -132,11 +132,13 @@ void Case::append_norm_backward(const OpSpec& op, const Blend& blend) {
 void Case::recompute_source(const test::BatchNormBackward& norm) {
   const test::Dims& lens = norm.source->dims();
   recomputed_.emplace(test::Element::f32, lens);
+  const test::Dims params = test::over_axes(norm.scale->dims(), lens.size());
   test::Dims index(lens.size(), 0);
   do {
     test::Dims at = index;
     for (std::size_t axis = 0; axis < lens.size(); ++axis)
-      if (norm.scale->dims()[axis] == 1) at[axis] = 0;
+      if (params[axis] == 1) at[axis] = 0;
+    if (norm.scale->dims().size() == 1) at = {index[1]};
     const double xhat = (norm.source->get(index) - norm.mean->get(at)) * norm.inverse->get(at);
     recomputed_->set(index, norm.scale->get(at) * xhat + norm.bias->get(at));
   } while (test::advance(index, lens));

@@ -86,6 +86,13 @@ void limit_to_f32(ReferenceResult& result) {
 
 }  // namespace
 
+Dims over_axes(const Dims& params, std::size_t rank) {
+  if (params.size() != 1 || rank < 2) return params;
+  Dims lens(rank, 1);
+  lens[1] = params[0];
+  return lens;
+}
+
 ReferenceResult run_reference(const HostTensor& input, std::span<const Step> steps,
                               const HostTensor* previous) {
   ReferenceResult result;

@@ -106,6 +106,9 @@ struct Step {
   double alpha = 1, beta = 0;
 };
 
+/// Lengths of parameters by the axes of what they belong to: 1 x C x 1 ... for rank 1 of length C.
+Dims over_axes(const Dims& params, std::size_t rank);
+
 /// The chain's result before it is stored, packed, channels first.
 struct ReferenceResult {
   Dims dims;

@@ -16,14 +16,16 @@ inline Bounded loaded(double value) {
   return {value, denormal ? std::fabs(value) : 0};
 }
 
-/// A tensor read with broadcasting over `dims`.
+/// A tensor read with broadcasting over `dims`; one of rank 1 is read along the channels.
 class Operand {
  public:
   Operand(const HostTensor& tensor, const Dims& dims) : tensor_(tensor), steps_(dims.size()) {
-    bool fits = tensor.dims().size() == dims.size();
+    const Dims lens = over_axes(tensor.dims(), dims.size());
+    const Dims strides = over_axes(tensor.strides(), dims.size());
+    bool fits = lens.size() == dims.size();
     for (std::size_t a = 0; fits && a < dims.size(); ++a) {
-      fits = tensor.dims()[a] == dims[a] || tensor.dims()[a] == 1;
-      steps_[a] = tensor.dims()[a] == 1 ? 0 : tensor.strides()[a];
+      fits = lens[a] == dims[a] || lens[a] == 1;
+      steps_[a] = lens[a] == 1 ? 0 : strides[a];
     }
     if (!fits)
       throw std::invalid_argument(fmt::format("reference: operand {} does not broadcast to {}",

@@ -11,9 +11,11 @@ namespace {
 /// Values of one form of parameters, and which of them an element belongs to.
 class Groups {
  public:
-  Groups(const Dims& params, const Dims& dims) : dims_(params), steps_(channels_first(params)) {
+  Groups(const Dims& params, const Dims& dims) : dims_(params) {
+    const Dims lens = over_axes(params, dims.size());
+    steps_ = channels_first(lens);
     for (std::size_t a = 0; a < dims.size(); ++a)
-      if (params[a] == 1) steps_[a] = 0;
+      if (lens[a] == 1) steps_[a] = 0;
     per_group_ = element_count(dims) / element_count(params);
   }
   std::size_t of(const Dims& index) const {
@@ -71,7 +73,8 @@ struct Moments {
 /// Mean and biased variance. A stable method in f32 works on differences from some value among the
 /// data, so its errors are roundings of these differences: of the deviation's size for the mean,
 /// relative for the variance, and never of the mean's size, which only the result's own rounding
-/// is.
+/// is. Where values differ by next to nothing, what the differences here are in error counts too:
+/// Wilkinson's bound of a sum in double.
 Moments moments_of(const ReferenceResult& result, const Groups& groups) {
   const double share = 1 / groups.values_each(), factor = roundings(groups.values_each());
   Moments moments{std::vector<Bounded>(groups.count(), {0, 0}),
@@ -89,7 +92,10 @@ Moments moments_of(const ReferenceResult& result, const Groups& groups) {
     Bounded &mean = moments.mean[g], &variance = moments.variance[g];
     mean = settle(mean.value, mean.error + kArithmetic * std::fabs(mean.value) +
                                   factor * std::sqrt(variance.value) + kFlush);
-    variance = settle(variance.value, 2 * factor * variance.value + kFlush);
+    const double deviation = std::sqrt(variance.value);
+    const double own = (groups.values_each() + 2) * 0x1p-53 * (std::fabs(mean.value) + deviation);
+    variance =
+        settle(variance.value, 2 * factor * variance.value + kFlush + own * (2 * deviation + own));
   }
   return moments;
 }

@@ -11,8 +11,11 @@ namespace {
 /// |actual - expected| in units of the room that the interval leaves on actual's side.
 double ratio(const Interval& interval, double expected, double actual) {
   if (actual == expected) return 0;
-  if (std::isnan(actual) || std::isnan(expected))
-    return std::isnan(actual) && std::isnan(expected) ? 0 : kUndetermined;
+  if (std::isnan(actual) || std::isnan(expected)) {
+    // Integers have no NaN: the interval says what is stored for it.
+    const bool right = std::isnan(actual) && std::isnan(expected);
+    return right || interval.contains(actual) ? 0 : kUndetermined;
+  }
   const double room = actual > expected ? interval.high - expected : expected - interval.low;
   if (!std::isfinite(actual) || !std::isfinite(room) || room <= 0)
     return interval.contains(actual) ? 0 : kUndetermined;

@@ -130,7 +130,7 @@ TEST(Dimensions, OfPlansNeverOverflow) {
   int cases = 0, plans = 0;
   for (const std::int64_t c : kLengths)
     for (const std::int64_t h : kLengths)
-      for (const int groups : {1, 2, INT32_MAX})
+      for (const int groups : {1, 2, 1 << 30})
         for (const int pad : {0, 1, 1 << 30}) {
           const std::size_t lens[] = {1, static_cast<std::size_t>(c), static_cast<std::size_t>(h),
                                       3};

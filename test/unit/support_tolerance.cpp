@@ -223,5 +223,21 @@ TEST(Tolerance, ActivationsAdmitF32AndSee64Ulps) {
   }
 }
 
+TEST(Tolerance, IntegersHaveTheLowestForNaN) {
+  const ReferenceResult expected{{1, 1}, {{std::nan("")}}};
+  for (const auto& [type, lowest] : {std::pair{Element::i8, -128.0}, {Element::u8, 0.0}}) {
+    HostTensor y(type, {1, 1});
+    y.set({0, 0}, lowest);
+    EXPECT_TRUE(is_close(y, expected)) << name_of(type);
+    y.set({0, 0}, lowest + 1);
+    EXPECT_FALSE(is_close(y, expected)) << name_of(type);
+  }
+  HostTensor y(Element::f32, {1, 1});
+  for (const double value : {0.0, std::nan("")}) {
+    y.set({0, 0}, value);
+    EXPECT_EQ(is_close(y, expected), std::isnan(value));
+  }
+}
+
 }  // namespace
 }  // namespace fuseplan::test

@@ -7,6 +7,7 @@
 
 #include "support/random.hpp"
 #include "support/reference.hpp"
+#include "support/tolerance.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -139,6 +140,47 @@ void check_gradients(Mode mode, const Dims& params) {
 
 TEST_P(Gradients, ThroughBatchNormSpatial) { check_gradients(GetParam(), {1, 2, 1, 1}); }
 TEST_P(Gradients, ThroughBatchNormPerActivation) { check_gradients(GetParam(), {1, 2, 2, 3}); }
+
+TEST(Moments, OfEqualValuesAllowForNoVariance) {
+  HostTensor x(Element::f32, {3, 4, 5, 7}), one(Element::f32, {1, 4, 1, 1});
+  Dims at(4, 0);
+  do x.set(at, 0.1 + 0.3 * static_cast<double>(at[1] * at[1] * 100));
+  while (advance(at, x.dims()));
+  const ReferenceResult result =
+      run_reference(x, std::vector<Step>{{BatchNormTraining{&one, &one, 1e-5}}});
+  for (const Bounded& variance : result.statistics[2].values) {
+    EXPECT_TRUE(acceptable(Element::f32, variance).contains(0)) << variance.value;
+    EXPECT_FALSE(acceptable(Element::f32, variance).contains(1e-20));
+  }
+}
+
+TEST(Reference, TakesParametersOfRankOne) {
+  Random random(3);
+  HostTensor x(Element::f32, {2, 5, 3, 4}), dy = x.like();
+  HostTensor flat(Element::f32, {5}), full(Element::f32, {1, 5, 1, 1});
+  for (HostTensor* tensor : {&x, &dy, &flat}) random.fill(*tensor, 0.5, 1.5);
+  full.set_values(flat.values());
+  const auto steps = [&](const HostTensor& p, int which) {
+    return which == 0   ? std::vector<Step>{{Bias{&p}}, {BatchNorm{&p, &p, &p, &p, 1e-5}}}
+           : which == 1 ? std::vector<Step>{{BatchNormTraining{&p, &p, 1e-5}}, {ScaleShift{&p, &p}}}
+                        : std::vector<Step>{{BatchNormBackward{&dy, &p, &p, &p, &p}}};
+  };
+  const auto same = [](const ReferenceResult& a, const ReferenceResult& b) {
+    return std::ranges::equal(a.values, b.values, [](const Bounded& p, const Bounded& q) {
+      return p.value == q.value && p.error == q.error;
+    });
+  };
+  for (int which = 0; which < 3; ++which) {
+    const ReferenceResult a = run_reference(x, steps(flat, which)),
+                          b = run_reference(x, steps(full, which));
+    EXPECT_TRUE(same(a, b)) << which;
+    ASSERT_EQ(a.statistics.size(), b.statistics.size());
+    for (std::size_t i = 0; i < a.statistics.size(); ++i) {
+      EXPECT_TRUE(same(a.statistics[i], b.statistics[i])) << which;
+      EXPECT_EQ(a.statistics[i].dims, flat.dims());
+    }
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(All, Gradients, testing::ValuesIn(kAllModes),
                          [](const testing::TestParamInfo<Mode>& info) {
