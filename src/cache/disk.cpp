@@ -169,7 +169,7 @@ std::string Disk::refusal() const {
   }
 }
 
-FileLock Disk::hold_in_place() {
+FileLock Disk::hold_in_place() const {
   auto lock = FileLock::acquire(directory(), kMaintenanceByte, FileLock::Kind::shared,
                                 std::chrono::milliseconds(0));
   if (!lock) throw CacheFault(Fault::busy, "the database is being replaced");

@@ -117,7 +117,7 @@ class Disk {
   void close();
   void replace_damaged();
   FileLock hold_alone(const Descriptor& directory) const;
-  FileLock hold_in_place();
+  FileLock hold_in_place() const;
 
   DiskConfig config_;
   std::unique_ptr<sqlite::Connection> connection_;
