@@ -127,6 +127,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   const SplitChain chain = optimize(lower(problem), context.options.passes);
   const Question question{problem, chain, context.traits, &context.filter};
   Support support{select_solvers(question, context.filter), {}, {}};
+  apply_pin(context, question, support.selection);
   auto& accepted = support.selection.accepted;
   if (accepted.empty()) return support;
   support.choice = choose(context, question, accepted);

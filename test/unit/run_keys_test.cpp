@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "backend/backend.hpp"
+#include "base/status.hpp"
 #include "cache/sqlite.hpp"
 #include "run/build_id.hpp"
 #include "run/chooser.hpp"
@@ -93,6 +94,17 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
   longer.replace(longer.find("->f32:1x72"), 7, "->f32:2");
   EXPECT_FALSE(make(context_, longer)->from_cache);
   EXPECT_EQ(rows(), kernels + 1);
+}
+
+// What compiling a plan refuses, an execution that needs another kernel goes without.
+TEST_F(RunKeys, APinBindsWhatIsCompiledAndNotWhatIsMadeLater) {
+  context_.filter.pinned = "cpu_direct";
+  context_.options.pin = {"cpu_direct", "77x7"};
+  const auto later = make(context_);
+  EXPECT_EQ(later->choice.candidate.solver->id(), "cpu_direct");
+  EXPECT_EQ(later->choice.source, ChoiceSource::model);
+  const Parallel timing(1);
+  EXPECT_THROW((void)make_variant(context_, parse_problem(kProblem), &timing), Error);
 }
 
 TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
