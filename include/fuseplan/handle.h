@@ -31,7 +31,7 @@ FUSEPLAN_API const char* fuseplanGetLastErrorMessage(void);
 FUSEPLAN_API fuseplanStatus_t fuseplanSetLogCallback(fuseplanLogCallback_t callback, void* context);
 
 /* How much is logged: lines of `level` and more urgent ones. It starts as FUSEPLAN_LOG_LEVEL (a
- * number) says, or as fuseplanLogWarning. InvalidValue: no such level. */
+ * number, 0 to 7) says, or as fuseplanLogWarning. InvalidValue: no such level. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetLogLevel(fuseplanLogLevel_t level);
 
 /* ---- Creating handles -------------------------------------------------------------------- */
