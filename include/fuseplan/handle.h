@@ -31,7 +31,7 @@ FUSEPLAN_API const char* fuseplanGetLastErrorMessage(void);
 FUSEPLAN_API fuseplanStatus_t fuseplanSetLogCallback(fuseplanLogCallback_t callback, void* context);
 
 /* How much is logged: lines of `level` and more urgent ones. It starts as FUSEPLAN_LOG_LEVEL (a
- * number) says, or as fuseplanLogWarning. InvalidValue: no such level. */
+ * number, 0 to 7) says, or as fuseplanLogWarning. InvalidValue: no such level. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetLogLevel(fuseplanLogLevel_t level);
 
 /* ---- Creating handles -------------------------------------------------------------------- */
@@ -89,10 +89,12 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetParallelFor(fuseplanHandle_t handle,
                                                      fuseplanParallelFor_t parallelFor,
                                                      void* context);
 
-/* Where the library takes large memory from: prepared weights and workspaces of its own. Both NULL:
- * the system. The functions must be callable from any thread, until everything taken has been given
- * back: after the handle and all plans compiled for it are destroyed. Any alignment will do.
- * BadParm: one of the two functions is NULL. */
+/* Where the library takes memory for prepared weights from, which belong to the operator args they
+ * were executed with (those of fuseplanConvolutionBiasActivationForward to the handle). Workspaces
+ * are the system's: each thread keeps its own, for all handles. Both NULL: the system. The
+ * functions must be callable from any thread, until everything taken has been given back: after the
+ * handle and all operator args executed with it are destroyed. Any alignment will do. BadParm: one
+ * of the two functions is NULL. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetAllocator(fuseplanHandle_t handle,
                                                    fuseplanAllocatorFunction allocator,
                                                    fuseplanDeallocatorFunction deallocator,
@@ -141,7 +143,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOptions(fuseplanHandle_t handle, const 
  * stored winner, for about --tune_ms milliseconds, on memory of its own; normal does so each time.
  * Winners are kept in the kernel cache, for this library, device, thread count and set of options.
  * Sizes that a dynamic plan meets later are never timed. Candidates may round differently, within
- * the bound that holds for all of them. --pin=solver:config takes one candidate and no other. */
+ * the bound that holds for all of them. --pin=solver:config takes one candidate and no other, or
+ * the plan does not compile; where an execution needs another kernel, for beta or another size,
+ * that has no such config, the solver's own choice is taken. */
 
 /* The options in effect that are not at their defaults, as text that fuseplanSetOptions accepts. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetOptions(fuseplanHandle_t handle, char* text, size_t* size);

@@ -23,8 +23,8 @@ void execute(fuseplanHandle_t handle, fuseplanPlan_t plan, fuseplanTensorDescrip
   const auto out = pin(output_desc, "outputDesc");
   const auto args_object = pin(args, "args");
   plan_object->plan.compiled(handle_object->handle)
-      .execute(handle_object->handle, in->get("inputDesc"), required(input, "input"),
-               out->get("outputDesc"), required(output, "output"), args_object->args);
+      ->execute(handle_object->handle, in->get("inputDesc"), required(input, "input"),
+                out->get("outputDesc"), required(output, "output"), args_object->args);
 }
 
 /// The parameters of the one-shot call that decide its plan, and those each call may change.
@@ -119,7 +119,7 @@ fuseplanStatus_t fuseplanConvolutionBiasActivationForward(
         object->one_shots.find_or_make(object->handle, call.problem(), algorithm_of(algo));
     auto args = entry->borrow_args();
     call.set(*args, alpha1, w, alpha2, z, bias);
-    entry->plan().compiled(object->handle).execute(object->handle, call.x, x, call.y, y, *args);
+    entry->plan().compiled(object->handle)->execute(object->handle, call.x, x, call.y, y, *args);
     entry->give_back(std::move(args));
   });
 }

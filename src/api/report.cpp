@@ -67,13 +67,13 @@ fuseplanStatus_t fuseplanPlanGetInfo(fuseplanHandle_t handle, fuseplanPlan_t pla
     const auto handle_object = pin(handle, "handle");
     const auto plan_object = pin(plan, "plan");
     required(info, "info");
-    const Compiled& compiled = plan_object->plan.compiled(handle_object->handle);
-    const Variant& variant = compiled.main();
+    const auto compiled = plan_object->plan.compiled(handle_object->handle);
+    const Variant& variant = compiled->main();
     fuseplanPlanInfo_t answer{};
     answer.solver = plan_object->strings.keep(variant.choice.candidate.solver->id());
     answer.config = plan_object->strings.keep(variant.choice.candidate.config);
     answer.kernelCount = 1;
-    answer.variantCount = static_cast<int>(compiled.variant_count());
+    answer.variantCount = static_cast<int>(compiled->variant_count());
     answer.cacheHit = variant.from_cache ? 1 : 0;
     answer.compileMicroseconds = variant.compile_us;
     answer.binaryBytes = variant.binary.size();
@@ -91,7 +91,8 @@ fuseplanStatus_t fuseplanPlanGetBinary(fuseplanHandle_t handle, fuseplanPlan_t p
   return guard(__func__, [&] {
     const auto handle_object = pin(handle, "handle");
     const auto plan_object = pin(plan, "plan");
-    const Binary& binary = plan_object->plan.compiled(handle_object->handle).main().binary;
+    const auto compiled = plan_object->plan.compiled(handle_object->handle);
+    const Binary& binary = compiled->main().binary;
     write_bytes(buffer, size, binary.data(), binary.size());
   });
 }

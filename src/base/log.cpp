@@ -22,11 +22,9 @@ struct Logger {
 
   Logger() {
     const auto text = environment("FUSEPLAN_LOG_LEVEL");
-    int number = 0;
-    if (!text ||
-        std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{})
-      return;
-    level = number;
+    const auto parsed = text ? parse_log_level(*text) : std::nullopt;
+    if (!parsed) return;  // creating a handle tells what is wrong
+    level = static_cast<int>(*parsed);
     default_sink = write_to_stderr;
   }
 };
@@ -46,6 +44,15 @@ void set_log_sink(LogSink sink, void* context) {
 }
 
 void set_log_level(LogLevel level) { logger().level = static_cast<int>(level); }
+
+std::optional<LogLevel> parse_log_level(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_level = error == std::errc{} && end == text.data() + text.size() && number >= 0 &&
+                        number <= static_cast<int>(LogLevel::trace);
+  if (!is_level) return std::nullopt;
+  return number == 0 ? LogLevel::warning : static_cast<LogLevel>(number);
+}
 
 bool log_enabled(LogLevel level) {
   return static_cast<int>(level) <= logger().level.load(std::memory_order_relaxed);

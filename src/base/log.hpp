@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 
 namespace fuseplan {
@@ -21,10 +22,12 @@ enum class LogLevel : int {
 /// Receives one line without a newline. May be called from any thread, never from two at once.
 using LogSink = void (*)(void* context, LogLevel level, const char* line);
 
-/// nullptr restores the default: standard error if FUSEPLAN_LOG_LEVEL was set when the library was
-/// first used, otherwise nothing.
+/// nullptr restores the default: standard error if FUSEPLAN_LOG_LEVEL was a level when the library
+/// was first used, otherwise nothing.
 void set_log_sink(LogSink sink, void* context);
 void set_log_level(LogLevel level);
+/// A number within 0..7, where 0 stands for the level there is without any; or nothing.
+std::optional<LogLevel> parse_log_level(std::string_view text);
 bool log_enabled(LogLevel level);
 /// Writes "fuseplan_<category>,<text>".
 void log_line(LogLevel level, std::string_view category, std::string_view text) noexcept;

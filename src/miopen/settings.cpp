@@ -46,16 +46,7 @@ std::string tune_ms(std::string_view text) {
 
 std::string cache_off(std::string_view text) { return is_on(text) ? "off" : std::string(); }
 
-// As an option string takes it, with blanks and all.
-std::string any_text(std::string_view text) {
-  if (text.empty()) return {};
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
+std::string any_text(std::string_view text) { return std::string(text); }
 
 // MIOpen's variables with a counterpart: the option's value, or nothing if it is not understood.
 constexpr struct Alias {

@@ -34,14 +34,14 @@ CacheKey tuning_key(const CompileContext& context, const Problem& problem,
       .build();
 }
 
+// A kernel that an execution asks for may lack the pinned configuration: with the output to blend
+// in, say, a register less is free. Then it is not pinned; compiling has apply_pin() refuse it.
 std::optional<Choice> pinned(const CompileContext& context, const Question& question,
                              const Solvers& accepted) {
   const PinnedChoice& pin = context.options.pin;
   if (pin.config.empty() || pin.solver != accepted.front()->id()) return std::nullopt;
   auto found = find_candidate(question, accepted, pin.solver + ":" + pin.config);
-  if (!found)
-    fail(Status::UnsupportedOp, "--pin: {} has no configuration \"{}\" for this problem; it has {}",
-         pin.solver, pin.config, fmt::join(accepted.front()->configs(question), "  "));
+  if (!found) return std::nullopt;
   return Choice{std::move(*found), ChoiceSource::pinned, {}};
 }
 
@@ -81,6 +81,18 @@ std::vector<Candidate> first_to_last(Candidate first, std::vector<Candidate> can
 }
 
 }  // namespace
+
+void apply_pin(const CompileContext& context, const Question& question, Selection& selection) {
+  const PinnedChoice& pin = context.options.pin;
+  if (selection.accepted.empty() || pin.config.empty()) return;
+  const Solver& solver = *selection.accepted.front();
+  if (pin.solver != solver.id() || solver.offers(question, pin.config)) return;
+  selection.rejections.push_back(
+      {RejectCode::SwitchedOff, pin.solver, -1, "config", pin.config,
+       fmt::format("one of {}", fmt::join(solver.configs(question), "  ")),
+       "the pin option asks for one configuration only"});
+  selection.accepted.erase(selection.accepted.begin());
+}
 
 Choice choose(const CompileContext& context, const Question& question, const Solvers& accepted) {
   if (auto choice = pinned(context, question, accepted)) return *std::move(choice);

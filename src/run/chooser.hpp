@@ -6,10 +6,12 @@
 
 namespace fuseplan {
 
+/// Has a solver decline whose pinned configuration it does not list for this problem.
+void apply_pin(const CompileContext& context, const Question& question, Selection& selection);
+
 /// Decides between the accepted solvers and their configurations without timing anything: what an
-/// option pins, else the stored winner of a search, else the shipped table, else the model. Throws
-/// Error(UnsupportedOp) for a pinned configuration that the solver does not list.
-/// `accepted` is not empty.
+/// option pins if the solver lists it, else the stored winner of a search, else the shipped table,
+/// else the model. `accepted` is not empty.
 Choice choose(const CompileContext& context, const Question& question,
               const std::vector<const Solver*>& accepted);
 

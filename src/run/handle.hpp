@@ -23,6 +23,8 @@ class Handle {
   explicit Handle(std::string_view device, void* stream = nullptr);
 
   std::uint64_t number() const { return number_; }
+  /// Ends with the handle, for those who keep something by its number.
+  std::weak_ptr<const void> life() const { return life_; }
   const Backend& backend() const { return *device_.backend; }
   int device() const { return device_.index; }
   std::string device_text() const;
@@ -66,6 +68,7 @@ class Handle {
   bool profiling_ = false;
   std::atomic<float> kernel_ms_{0};
   std::uint64_t number_;
+  std::shared_ptr<const void> life_ = std::make_shared<char>();
   int process_;
 };
 

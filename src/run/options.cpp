@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/environment.hpp"
+#include "base/log.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "solve/solver.hpp"
@@ -164,13 +165,26 @@ std::span<const OptionInfo> all_options() { return kOptions; }
 
 Options Options::from_environment() {
   Options options;
-  if (const auto flags = environment("FUSEPLAN_FLAGS")) options.apply(*flags);
+  // Who reads "--max_isa=sse" without having written it looks for it in vain.
+  const auto take = [](const std::string& name, const auto& set) {
+    const auto value = environment(name.c_str());
+    try {
+      if (value) set(*value);
+    } catch (const Error& error) {
+      fail(error.status(), "the environment variable {}: {}", name, error.what());
+    }
+  };
+  take("FUSEPLAN_FLAGS", [&](const std::string& flags) { options.apply(flags); });
   for (const OptionInfo& option : kOptions) {
     std::string name = fmt::format("FUSEPLAN_{}", option.key);
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    if (const auto value = environment(name.c_str())) options.set(option, *value);
+    take(name, [&](const std::string& value) { options.set(option, value); });
   }
+  take("FUSEPLAN_LOG_LEVEL", [](const std::string& level) {
+    require(parse_log_level(level).has_value(), Status::BadOption,
+            "\"{}\" is no level: expected a number within 0..7", level);
+  });
   return options;
 }
 

@@ -25,14 +25,18 @@ void decline(Support& support, std::vector<Rejection> failures) {
 }  // namespace
 
 struct Plan::Forms {
-  FlatMap<std::uint64_t, std::shared_ptr<const Compiled>> by_handle;
+  struct Form {
+    std::weak_ptr<const void> handle;
+    std::shared_ptr<const Compiled> compiled;
+  };
+  FlatMap<std::uint64_t, Form> by_handle;
 };
 
 Plan::Plan(Tensor input) : input_(std::move(input)) { validate(input_, "plan input"); }
 Plan::~Plan() = default;
 
 void Plan::edited() {
-  forms_.store(nullptr, std::memory_order_release);
+  forms_.store(nullptr);
   const std::lock_guard lock(failures_mutex_);
   failures_.clear();
 }
@@ -117,13 +121,16 @@ SolverFilter Plan::filter_on(const Handle& handle) const {
 std::vector<Rejection> Plan::failures_on(const Handle& handle) const {
   const std::lock_guard lock(failures_mutex_);
   const auto found = failures_.find(handle.number());
-  return found == failures_.end() ? std::vector<Rejection>{} : found->second;
+  return found == failures_.end() ? std::vector<Rejection>{} : found->second.rejections;
 }
 
 void Plan::keep_failures(const Handle& handle, std::vector<Rejection> failures) {
   const std::lock_guard lock(failures_mutex_);
   failures_.erase(handle.number());
-  if (!failures.empty()) failures_.emplace(handle.number(), std::move(failures));
+  for (auto it = failures_.begin(); it != failures_.end();)
+    it = it->second.handle.expired() ? failures_.erase(it) : it + 1;
+  if (!failures.empty())
+    failures_.emplace(handle.number(), Failures{handle.life(), std::move(failures)});
 }
 
 Support Plan::query(const Handle& handle, bool with_candidates) const {
@@ -132,6 +139,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
   const SplitChain chain = optimize(lower(problem), context.options.passes);
   const Question question{problem, chain, context.traits, &context.filter};
   Support support{select_solvers(question, context.filter), {}, {}};
+  apply_pin(context, question, support.selection);
   auto& accepted = support.selection.accepted;
   if (accepted.empty()) return support;
   support.choice = choose(context, question, accepted);
@@ -179,25 +187,38 @@ void Plan::compile(const Handle& handle) {
   }
   keep_failures(handle, std::move(failures));
   auto forms = std::make_unique<Forms>();
-  if (const Forms* old = forms_.load(std::memory_order_acquire)) *forms = *old;
-  forms->by_handle[handle.number()] = std::move(compiled);
-  forms_.store(forms.get(), std::memory_order_release);
+  if (const Forms* old = forms_.load())
+    for (const auto& [number, form] : old->by_handle)
+      if (!form.handle.expired()) forms->by_handle.emplace(number, form);
+  forms->by_handle[handle.number()] = {handle.life(), std::move(compiled)};
+  publish(std::move(forms));
+}
+
+// Sequentially consistent, like what find_compiled() does: whoever comes after the count was seen
+// at 0 finds the new snapshot. Where it is not 0, the next compilation drops what this one leaves.
+void Plan::publish(std::unique_ptr<const Forms> forms) {
   kept_.push_back(std::move(forms));
+  forms_.store(kept_.back().get());
+  if (readers_.load() == 0) kept_.erase(kept_.begin(), kept_.end() - 1);
 }
 
-const Compiled* Plan::find_compiled(const Handle& handle) const {
-  const Forms* forms = forms_.load(std::memory_order_acquire);
-  if (forms == nullptr) return nullptr;
-  const auto found = forms->by_handle.find(handle.number());
-  return found == forms->by_handle.end() ? nullptr : found->second.get();
+std::shared_ptr<const Compiled> Plan::find_compiled(const Handle& handle) const {
+  readers_.fetch_add(1);
+  std::shared_ptr<const Compiled> compiled;
+  if (const Forms* forms = forms_.load()) {
+    const auto found = forms->by_handle.find(handle.number());
+    if (found != forms->by_handle.end()) compiled = found->second.compiled;
+  }
+  readers_.fetch_sub(1);
+  return compiled;
 }
 
-const Compiled& Plan::compiled(const Handle& handle) const {
-  const Compiled* compiled = find_compiled(handle);
+std::shared_ptr<const Compiled> Plan::compiled(const Handle& handle) const {
+  auto compiled = find_compiled(handle);
   require(compiled != nullptr, Status::NotCompiled,
           "the plan is not compiled for this handle, or was edited since: call "
           "fuseplanCompilePlan(handle, plan) first");
-  return *compiled;
+  return compiled;
 }
 
 }  // namespace fuseplan

@@ -64,10 +64,11 @@ class Plan {
   /// Throws Error(UnsupportedOp) with every solver's reasons if none can run it. Compiling again
   /// on the same handle without an edit between is a cheap no-op.
   void compile(const Handle& handle);
-  /// Compiled form on that handle, or nullptr. Lock-free.
-  const Compiled* find_compiled(const Handle& handle) const;
+  /// Compiled form on that handle, or nullptr. Takes no lock. Edits and other compilations leave it
+  /// to those who have it.
+  std::shared_ptr<const Compiled> find_compiled(const Handle& handle) const;
   /// The same, or Error(NotCompiled).
-  const Compiled& compiled(const Handle& handle) const;
+  std::shared_ptr<const Compiled> compiled(const Handle& handle) const;
 
  private:
   void edited();
@@ -82,15 +83,22 @@ class Plan {
   DynamicDims dynamic_;
   SolverFilter filter_;
 
-  // Readers follow `forms_` without a lock, so replaced snapshots are kept until the plan goes.
+  // Readers follow `forms_` without a lock, so a replaced snapshot is kept until none of them can
+  // be in it. They are there for as long as it takes to find a form, not to run it.
   struct Forms;
+  void publish(std::unique_ptr<const Forms> forms);
   std::mutex compile_mutex_;
   std::atomic<const Forms*> forms_{nullptr};
+  mutable std::atomic<int> readers_{0};
   std::vector<std::unique_ptr<const Forms>> kept_;
 
   // Apart from the forms: a query need not wait for a compilation.
+  struct Failures {
+    std::weak_ptr<const void> handle;
+    std::vector<Rejection> rejections;
+  };
   mutable std::mutex failures_mutex_;
-  FlatMap<std::uint64_t, std::vector<Rejection>> failures_;  ///< by handle
+  FlatMap<std::uint64_t, Failures> failures_;  ///< by handle
 };
 
 }  // namespace fuseplan

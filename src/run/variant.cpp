@@ -110,6 +110,7 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
       std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});
   const Question question{variant->problem, variant->chain, context.traits, &context.filter};
   Selection selection = select_solvers(question, context.filter);
+  if (timing != nullptr) apply_pin(context, question, selection);
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
     const Solver& solver = *choice.candidate.solver;
     try {

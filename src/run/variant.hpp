@@ -34,9 +34,10 @@ struct Variant {
   double compile_us = 0;      ///< selection, lookup or code generation, and loading
 };
 
-/// Lowers, selects, chooses, fetches or compiles, and loads. With `timing` the find_mode option may
-/// have candidates timed on those threads; without it nothing is timed. A solver that fails after
-/// it accepted is noted in `failures`, if given, and the next one is taken. Throws
+/// Lowers, selects, chooses, fetches or compiles, and loads. With `timing`, to compile a plan, the
+/// find_mode option may have candidates timed on those threads, and a pinned configuration must be
+/// there; without it nothing is timed, and another may take the pinned one's place. A solver that
+/// fails after it accepted is noted in `failures`, if given, and the next one is taken. Throws
 /// Error(UnsupportedOp) with every reason when none is left.
 std::unique_ptr<const Variant> make_variant(const CompileContext& context, Problem problem,
                                             const Parallel* timing,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What objects are after their end, and among each other.
+#include <atomic>
+#include <cstdlib>
 #include <set>
 
 #include "api_world.hpp"
@@ -60,6 +62,32 @@ TEST(Objects, AreNotFoundUnderNumbersNearby) {
   int axes = 0;
   EXPECT_TRUE(ok(fuseplanGetConvolutionSpatialDim(convolution, &axes)));
   EXPECT_EQ(axes, 2);
+}
+
+struct Memory {
+  std::atomic<int> taken{0}, held{0};
+  static void* take(void* self, std::size_t bytes) {
+    ++static_cast<Memory*>(self)->taken;
+    ++static_cast<Memory*>(self)->held;
+    return std::malloc(bytes);
+  }
+  static void give_back(void* self, void* memory) {
+    --static_cast<Memory*>(self)->held;
+    std::free(memory);
+  }
+};
+
+TEST(Objects, GiveTheCallersMemoryBackWithTheArgs) {
+  Memory memory;
+  World o;
+  ASSERT_TRUE(ok(fuseplanSetAllocator(o.handle, Memory::take, Memory::give_back, &memory)));
+  ASSERT_TRUE(ok(
+      fuseplanExecutePlan(o.handle, o.plan, o.x, o.x_data.data(), o.y, o.y_data.data(), o.args)));
+  EXPECT_EQ(memory.taken, 1) << "for the prepared weights";
+  o.plan.reset();
+  o.handle.reset();
+  o.args.reset();
+  EXPECT_EQ(memory.held, 0);
 }
 
 }  // namespace

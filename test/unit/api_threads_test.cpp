@@ -65,6 +65,28 @@ TEST(Threads, CompileOnePlanForManyHandles) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Threads, CompileForHandlesThatComeAndGoWhileOthersExecute) {
+  World o;
+  std::atomic<int> wrong{0}, running{kThreads - 1};
+  in_threads([&](int thread) {
+    if (thread == 0) {
+      while (running > 0) {
+        fuseplanHandle_t handle = nullptr;
+        if (fuseplanCreate(&handle) || fuseplanSetOptions(handle, "--cache=mem") ||
+            fuseplanCompilePlan(handle, o.plan) || fuseplanDestroy(handle))
+          ++wrong;
+      }
+      return;
+    }
+    std::vector<float> y(o.y_data.size());
+    for (int i = 0; i < 200; ++i)
+      if (fuseplanExecutePlan(o.handle, o.plan, o.x, o.x_data.data(), o.y, y.data(), o.args))
+        ++wrong;
+    --running;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Threads, MayDestroyWhatOthersUse) {
   std::atomic<long> used{0}, refused_calls{0}, wrong{0};
   for (int round = 0; round < 40; ++round) {

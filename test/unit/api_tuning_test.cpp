@@ -190,6 +190,52 @@ TEST_F(Tuning, AWinnerThatIsNotStoredIsAnError) {
   EXPECT_TRUE(ok(store("--cache=mem")));
 }
 
+TEST_F(Tuning, APinThatIsNoConfigurationIsSeenByQueries) {
+  const PlanPtr plan = make_plan(kPlan);
+  const HandlePtr pinned = handle("--pin=cpu_direct:77x7");
+  auto support = sized<fuseplanFusionSupport_t>();
+  ASSERT_TRUE(ok(fuseplanQueryFusionSupport(pinned, plan, &support)));
+  EXPECT_EQ(support.fused, 0);
+  EXPECT_EQ(support.solver, nullptr);
+  const auto rejections =
+      list_of<fuseplanRejection_t>([&](int count, int* returned, fuseplanRejection_t* rows) {
+        return fuseplanPlanGetRejections(pinned, plan, count, returned, rows);
+      });
+  EXPECT_TRUE(std::any_of(rejections.begin(), rejections.end(), [](const auto& row) {
+    return std::string(row.solver) == "cpu_direct" && row.code == fuseplanRejectSwitchedOff &&
+           std::string(row.got) == "77x7";
+  }));
+  const std::string explained = text_of(
+      [&](char* text, std::size_t* size) { return fuseplanPlanExplain(pinned, plan, text, size); });
+  EXPECT_NE(explained.find("config is 77x7"), std::string::npos) << explained;
+}
+
+// What was compiled runs with all arguments, also where blending takes a kernel that cannot have
+// the pinned configuration.
+TEST_F(Tuning, APinDoesNotRefuseToBlend) {
+  const std::vector<float> x(32 * 144, 0.5f), w(32 * 32 * 9, 0.25f);
+  std::vector<float> y(x.size());
+  const TensorPtr desc = make_tensor({1, 32, 12, 12}, fuseplanFloat, fuseplanTensorNHWC);
+  int ran = 0;
+  for (const char* filters : {"32x1x3x3,pad=1x1,groups=32", "32x4x3x3,pad=1x1,groups=8"}) {
+    const PlanPtr plan = make_plan(std::string("f32:1x32x12x12:nhwc;conv(f32:") + filters + ")");
+    for (const auto& row : candidates(handle("--max_isa=avx2"), plan)) {
+      const HandlePtr pinned = handle("--max_isa=avx2 --pin=" + name_of(row));
+      ASSERT_TRUE(ok(fuseplanCompilePlan(pinned, plan)));
+      fuseplanOp_t op;
+      ASSERT_TRUE(ok(fuseplanPlanGetOp(plan, 0, &op)));
+      ArgsPtr args;
+      ASSERT_TRUE(ok(fuseplanCreateOperatorArgs(&args)));
+      const float beta = 0.5f;
+      ASSERT_TRUE(ok(fuseplanSetOpArgsConvForward(args, op, nullptr, &beta, w.data())));
+      EXPECT_TRUE(ok(fuseplanExecutePlan(pinned, plan, desc, x.data(), desc, y.data(), args)))
+          << filters << " " << name_of(row);
+      ++ran;
+    }
+  }
+  EXPECT_GT(ran, 1);
+}
+
 TEST_F(Tuning, AWinnerCanBeBroughtAlong) {
   const PlanPtr plan = make_plan(kPlan);
   const HandlePtr target = handle();

@@ -61,6 +61,14 @@ TEST(Log, LinesFromManyThreadsArriveWhole) {
   EXPECT_EQ(collected.lines, std::vector<std::string>(800, "fuseplan_t,message"));
 }
 
+TEST(Log, LevelsAreNumbers) {
+  EXPECT_EQ(parse_log_level("0"), LogLevel::warning);
+  EXPECT_EQ(parse_log_level("1"), LogLevel::quiet);
+  EXPECT_EQ(parse_log_level("7"), LogLevel::trace);
+  for (const char* text : {"", "8", "-1", "5x", " 5", "info"})
+    EXPECT_EQ(parse_log_level(text), std::nullopt) << text;
+}
+
 TEST(Environment, UnsetAndEmptyDiffer) {
   const char* name = "FUSEPLAN_TEST_VARIABLE";
   unsetenv(name);

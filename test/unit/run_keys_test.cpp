@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "backend/backend.hpp"
+#include "base/status.hpp"
 #include "cache/sqlite.hpp"
 #include "run/build_id.hpp"
 #include "run/chooser.hpp"
@@ -102,6 +103,17 @@ TEST(BuildId, IsThatOfAFile) {
   EXPECT_GE(build_id().size(), 16u);
   EXPECT_TRUE(is_build_id_shared());
   EXPECT_EQ(build_id_at(on_heap.get()), "");
+}
+
+// What compiling a plan refuses, an execution that needs another kernel goes without.
+TEST_F(RunKeys, APinBindsWhatIsCompiledAndNotWhatIsMadeLater) {
+  context_.filter.pinned = "cpu_direct";
+  context_.options.pin = {"cpu_direct", "77x7"};
+  const auto later = make(context_);
+  EXPECT_EQ(later->choice.candidate.solver->id(), "cpu_direct");
+  EXPECT_EQ(later->choice.source, ChoiceSource::model);
+  const Parallel timing(1);
+  EXPECT_THROW((void)make_variant(context_, parse_problem(kProblem), &timing), Error);
 }
 
 TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {

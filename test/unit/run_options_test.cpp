@@ -130,5 +130,31 @@ TEST(Options, ComeFromTheEnvironment) {
   unsetenv("FUSEPLAN_FLAGS");
 }
 
+std::string refusal_with(const char* name, const char* value) {
+  setenv(name, value, 1);
+  std::string sentence;
+  try {
+    (void)Options::from_environment();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::BadOption);
+    sentence = error.what();
+  }
+  unsetenv(name);
+  return sentence;
+}
+
+TEST(Options, NameTheVariableThatIsWrong) {
+  EXPECT_NE(refusal_with("FUSEPLAN_MAX_ISA", "sse").find("FUSEPLAN_MAX_ISA"), std::string::npos);
+  EXPECT_NE(refusal_with("FUSEPLAN_THREADS", "").find("FUSEPLAN_THREADS"), std::string::npos);
+  EXPECT_NE(refusal_with("FUSEPLAN_FLAGS", "--max_isa=sse").find("FUSEPLAN_FLAGS"),
+            std::string::npos);
+  for (const char* level : {"abc", "", "8", "99", "-5", "5x"})
+    EXPECT_NE(refusal_with("FUSEPLAN_LOG_LEVEL", level).find("FUSEPLAN_LOG_LEVEL"),
+              std::string::npos)
+        << level;
+  for (const char* level : {"0", "1", "7"})
+    EXPECT_EQ(refusal_with("FUSEPLAN_LOG_LEVEL", level), "") << level;
+}
+
 }  // namespace
 }  // namespace fuseplan
