@@ -120,9 +120,9 @@ typedef enum FUSEPLAN_INT {
 /* What y is for x, with the run-time parameters a, b, g (activAlpha, activBeta, activGamma). All
  * arithmetic is in 32 bits. NaN stays NaN (but NaN ^ 0 is 1), and infinities give the limit, unless
  * a parameter makes it 0 times infinity, which is NaN: TANH, HARDSIGMOID and HARDSWISH with a = 0,
- * POWER with b = 0. The first eleven are MIOpen's. Sources: ELU Clevert 2015 (arXiv:1511.07289), GELU Hendrycks 2016 (arXiv:1606.08415),
- * SiLU Elfwing 2017 (arXiv:1702.03118), Mish Misra 2019 (arXiv:1908.08681), hard variants Howard
- * 2019 (arXiv:1905.02244). */
+ * POWER with b = 0. The first eleven are MIOpen's. Sources: ELU Clevert 2015 (arXiv:1511.07289),
+ * GELU Hendrycks 2016 (arXiv:1606.08415), SiLU Elfwing 2017 (arXiv:1702.03118), Mish Misra 2019
+ * (arXiv:1908.08681), hard variants Howard 2019 (arXiv:1905.02244). */
 typedef enum FUSEPLAN_INT {
   fuseplanActivationPASTHRU = 0,      /* x */
   fuseplanActivationLOGISTIC = 1,     /* 1 / (1 + exp(-x)) */
