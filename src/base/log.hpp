@@ -26,7 +26,8 @@ using LogSink = void (*)(void* context, LogLevel level, const char* line);
 /// was first used, otherwise nothing.
 void set_log_sink(LogSink sink, void* context);
 void set_log_level(LogLevel level);
-/// A number within 0..7, where 0 stands for the level there is without any; or nothing.
+/// What FUSEPLAN_LOG_LEVEL and MIOPEN_LOG_LEVEL may say: a number from 0 to 7, where 0 means
+/// warnings, MIOpen's default. Nothing for any other text.
 std::optional<LogLevel> parse_log_level(std::string_view text);
 bool log_enabled(LogLevel level);
 /// Writes "fuseplan_<category>,<text>".

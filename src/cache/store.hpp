@@ -160,6 +160,8 @@ class KernelStore {
   bool note_use(const Digest& key);
   void flush_uses();
   void keep_uses(std::vector<Digest> older);
+  template <typename Query>
+  auto read_disk(const Query& query, std::string* why = nullptr);
   template <typename Erase>
   bool erase_bad(const Erase& erase);
   std::string check_kernels(VerifyReport& report);

@@ -6,11 +6,16 @@
 
 namespace fuseplan {
 
+// What `query` makes of the database; nothing, and why, where it cannot be read.
+template <typename Query>
+auto KernelStore::read_disk(const Query& query, std::string* why) {
+  return on_disk(
+      Direction::read, [&](Disk& disk) { return disk.read(query); }, why);
+}
+
 StoreStats KernelStore::stats() {
-  const auto on_file = on_disk(Direction::read, [&](Disk& disk) {
-    return disk.read([](auto& database) {
-      return std::pair(tables::count_kernels(database), tables::file_bytes(database));
-    });
+  const auto on_file = read_disk([](auto& database) {
+    return std::pair(tables::count_kernels(database), tables::file_bytes(database));
   });
   StoreStats stats{counters_.hits_memory, counters_.hits_disk,     counters_.misses,
                    counters_.builds,      counters_.stored,        counters_.dropped,
@@ -23,9 +28,7 @@ StoreStats KernelStore::stats() {
 }
 
 std::vector<tables::Entry> KernelStore::list() {
-  auto entries = on_disk(Direction::read, [&](Disk& disk) {
-    return disk.read([](auto& database) { return tables::list_kernels(database); });
-  });
+  auto entries = read_disk([](auto& database) { return tables::list_kernels(database); });
   if (entries) return std::move(*entries);
   std::vector<tables::Entry> in_memory;
   std::lock_guard lock(fork_state().memory);
@@ -82,20 +85,12 @@ bool KernelStore::erase_bad(const Erase& erase) {
 // These three return why the check could not be finished.
 std::string KernelStore::check_kernels(VerifyReport& report) {
   std::string why;
-  const auto entries = on_disk(
-      Direction::read,
-      [&](Disk& disk) {
-        return disk.read([](auto& database) { return tables::list_kernels(database); });
-      },
-      &why);
+  const auto entries =
+      read_disk([](auto& database) { return tables::list_kernels(database); }, &why);
   if (!entries) return why;
   for (const tables::Entry& entry : *entries) {
-    const auto stored = on_disk(
-        Direction::read,
-        [&](Disk& disk) {
-          return disk.read([&](auto& database) { return tables::read_kernel(database, entry.id); });
-        },
-        &why);
+    const auto stored =
+        read_disk([&](auto& database) { return tables::read_kernel(database, entry.id); }, &why);
     if (!stored) return why;
     if (!*stored) continue;  // deleted since
     ++report.checked;
@@ -110,12 +105,7 @@ std::string KernelStore::check_kernels(VerifyReport& report) {
 
 std::string KernelStore::check_tuning(VerifyReport& report) {
   std::string why;
-  const auto rows = on_disk(
-      Direction::read,
-      [&](Disk& disk) {
-        return disk.read([](auto& database) { return tables::list_tuning(database); });
-      },
-      &why);
+  const auto rows = read_disk([](auto& database) { return tables::list_tuning(database); }, &why);
   if (!rows) return why;
   for (const tables::TuningRow& row : *rows) {
     ++report.checked;
@@ -130,12 +120,8 @@ std::string KernelStore::check_tuning(VerifyReport& report) {
 
 std::string KernelStore::check_structure(VerifyReport& report) {
   std::string why;
-  const auto lines = on_disk(
-      Direction::read,
-      [&](Disk& disk) {
-        return disk.read([](auto& database) { return tables::check_structure(database); });
-      },
-      &why);
+  const auto lines =
+      read_disk([](auto& database) { return tables::check_structure(database); }, &why);
   if (lines) report.problems.insert(report.problems.end(), lines->begin(), lines->end());
   return why;
 }

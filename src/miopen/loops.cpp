@@ -1,50 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "miopen/loops.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <exception>
-#include <thread>
 #include <vector>
 
+#include "base/denormals.hpp"
+#include "base/parallel.hpp"
+
 namespace fuseplan::miopen {
-namespace {
-
-using Task = void (*)(void*, std::int64_t);
-
-// The child of a fork inherits libgomp's record of its pool without the threads in it, and would
-// wait for them for ever. Registered when the library is loaded: the pool may be the program's.
-std::atomic<bool> forked{false};
-[[maybe_unused]] const int registered =
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
-
-void loop_openmp(int threads, std::int64_t count, Task task, void* context) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-  for (std::int64_t i = 0; i < count; ++i) task(context, i);
-}
-
-// Slower, since it starts its threads anew, but right in the child of a fork.
-void loop_threads(int threads, std::int64_t count, Task task, void* context) {
-  const std::int64_t block = std::max<std::int64_t>(1, count / (std::int64_t{threads} * 4));
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    for (std::int64_t i = next.fetch_add(block); i < count; i = next.fetch_add(block))
-      for (std::int64_t end = std::min(count, i + block), j = i; j < end; ++j) task(context, j);
-  };
-  std::vector<std::thread> others;
-  try {
-    for (int t = 1; t < threads; ++t) others.emplace_back(work);
-  } catch (const std::exception&) {
-    // No more threads (or memory) to be had: those that run share the work.
-  }
-  work();
-  for (std::thread& other : others) other.join();
-}
-
-}  // namespace
 
 F16::operator float() const {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
@@ -75,12 +39,17 @@ F16 F16::of(float x) {
 void run_loop(Handle& handle, std::int64_t count, std::int64_t work,
               void (*task)(void*, std::int64_t), void* context) {
   constexpr std::int64_t kWorthThreads = 1 << 16;
+  require(handle.on_cpu, miopenStatusNotImplemented, "this operation runs on CPU handles only");
   int threads = 1;
   if (work >= kWorthThreads) check(fuseplanGetThreadCount(handle.handle.get(), &threads));
-  require(handle.on_cpu, miopenStatusNotImplemented, "this operation runs on CPU handles only");
   const auto start = std::chrono::steady_clock::now();
-  const auto loop = forked.load(std::memory_order_relaxed) ? loop_threads : loop_openmp;
-  loop(threads, count, task, context);
+  const FlushDenormals flush;
+  const auto parts = static_cast<int>(std::min(count, std::int64_t{threads} * 4));
+  const Parallel parallel(threads);
+  parallel(parts, [&](int part) {
+    const Range range = split(count, parts, part);
+    for (std::int64_t i = range.first; i < range.last; ++i) task(context, i);
+  });
   const std::chrono::duration<float, std::milli> taken = std::chrono::steady_clock::now() - start;
   handle.loop_ms = taken.count();
 }

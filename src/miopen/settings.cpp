@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/log.hpp"
 #include "miopen/status.hpp"
 
 extern char** environ;
@@ -93,13 +94,12 @@ class Reader {
  private:
   // fuseplan's own variable, where set, has decided already.
   void log_level() {
-    const auto level = number(variable(kLogLevel));
-    logging_ = number(variable("FUSEPLAN_LOG_LEVEL")).value_or(0) >= fuseplanLogWarning;
-    if (!level || std::getenv("FUSEPLAN_LOG_LEVEL") != nullptr) return;
-    if (fuseplanSetLogLevel(static_cast<fuseplanLogLevel_t>(*level)) != fuseplanStatusSuccess)
-      return;
-    static_cast<void>(fuseplanSetLogCallback(print_line, nullptr));
-    logging_ = *level >= fuseplanLogWarning;
+    const bool decided = std::getenv("FUSEPLAN_LOG_LEVEL") != nullptr;
+    const auto level = parse_log_level(variable(decided ? "FUSEPLAN_LOG_LEVEL" : kLogLevel));
+    logging_ = level && *level >= LogLevel::warning;
+    if (decided || !level) return;
+    check(fuseplanSetLogLevel(static_cast<fuseplanLogLevel_t>(*level)));
+    check(fuseplanSetLogCallback(print_line, nullptr));
   }
 
   static std::string option(const Alias& alias) {

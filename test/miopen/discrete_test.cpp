@@ -240,6 +240,25 @@ TEST(Discrete, OpTensorOverItsOperands) {
                       miopenStatusBadParm, "length 1 of B"));
 }
 
+// As kernels compute, on the caller's thread and on others.
+TEST(Discrete, SubnormalNumbersAreZero) {
+  Handle handle;
+  for (const std::int64_t height : {2, 512}) {  // on one thread, on several
+    const Dims dims{1, 1, height, 512};
+    const auto filled = [&](double value) {
+      HostTensor tensor(Element::f32, dims);
+      tensor.set_values(std::vector<double>(static_cast<std::size_t>(height * 512), value));
+      return tensor;
+    };
+    const HostTensor tiny = filled(0x1p-130), huge = filled(0x1p+20);
+    HostTensor product = tiny.like();
+    ASSERT_TRUE(ok(miopenOpTensor(handle, miopenTensorOpMul, nullptr, describe(tiny), tiny.data(),
+                                  nullptr, describe(huge), huge.data(), nullptr, describe(product),
+                                  product.data())));
+    EXPECT_EQ(product.values(), filled(0).values());
+  }
+}
+
 TEST(Discrete, SetAndScaleTensor) {
   Random random;
   Handle handle;

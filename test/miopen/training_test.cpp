@@ -61,6 +61,15 @@ struct Training {
     return result;
   }
 
+  struct Running {
+    ReferenceResult mean, variance;
+  };
+  /// The running statistics behind a forward pass that gave `result`.
+  Running moved_by(const ReferenceResult& result) const {
+    return {moved(running_mean, result.statistics[0]),
+            moved(running_variance, result.statistics[3])};
+  }
+
   static const inline Dims kDims{3, 5, 4, 6};
   miopenBatchNormMode_t mode;
   HostTensor x, dy, out;
@@ -94,8 +103,7 @@ TEST(Training, ForwardPlanWithActivation) {
     OpArgs args;
     miopenFusionOpDescriptor_t norm;
     const ReferenceResult expected = t.forward({{Activation{Mode::TANH, 0.7, 1.3}}});
-    const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
-                          variance = Training::moved(t.running_variance, expected.statistics[3]);
+    const auto running = t.moved_by(expected);
     ASSERT_TRUE(ok(miopenCreateOpBatchNormForward(plan, &norm, t.mode, true)));
     const auto act = plan.act(miopenActivationTANH);
     ASSERT_TRUE(ok(miopenCompileFusionPlan(handle, plan)));
@@ -108,8 +116,8 @@ TEST(Training, ForwardPlanWithActivation) {
     EXPECT_TRUE(is_close(t.out, expected));
     EXPECT_TRUE(is_close(t.saved_mean, expected.statistics[0]));
     EXPECT_TRUE(is_close(t.saved_inverse, expected.statistics[1]));
-    EXPECT_TRUE(is_close(t.running_mean, mean));
-    EXPECT_TRUE(is_close(t.running_variance, variance));
+    EXPECT_TRUE(is_close(t.running_mean, running.mean));
+    EXPECT_TRUE(is_close(t.running_variance, running.variance));
   });
 }
 
@@ -185,27 +193,32 @@ TEST(Training, BackwardPlansThatMeanSomethingElse) {
   EXPECT_TRUE(refuses({0, 1}, miopenActivationPOWER));  // leaves out dy in MIOpen
 }
 
+/// The discrete call, with the statistics that are not null.
+miopenStatus_t train(miopenHandle_t handle, Training& t, HostTensor* running_mean,
+                     HostTensor* running_variance, HostTensor* mean, HostTensor* inverse) {
+  const auto data = [](HostTensor* of) { return of == nullptr ? nullptr : of->data(); };
+  return miopenBatchNormalizationForwardTraining(
+      handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(), t.x_desc, t.out.data(), t.desc,
+      t.scale.data(), t.bias.data(), kFactor, data(running_mean), data(running_variance), kEps,
+      data(mean), data(inverse));
+}
+
 TEST(Training, DiscreteForward) {
   Handle handle;
   for_each_form([&](Training& t) {
     const ReferenceResult expected = t.forward();
-    const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
-                          variance = Training::moved(t.running_variance, expected.statistics[3]);
-    ASSERT_TRUE(ok(miopenBatchNormalizationForwardTraining(
-        handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(), t.x_desc, t.out.data(), t.desc,
-        t.scale.data(), t.bias.data(), kFactor, t.running_mean.data(), t.running_variance.data(),
-        kEps, t.saved_mean.data(), t.saved_inverse.data())));
+    const auto running = t.moved_by(expected);
+    ASSERT_TRUE(ok(
+        train(handle, t, &t.running_mean, &t.running_variance, &t.saved_mean, &t.saved_inverse)));
     EXPECT_TRUE(is_close(t.out, expected));
-    EXPECT_TRUE(is_close(t.running_mean, mean));
-    EXPECT_TRUE(is_close(t.running_variance, variance));
+    EXPECT_TRUE(is_close(t.running_mean, running.mean));
+    EXPECT_TRUE(is_close(t.running_variance, running.variance));
+    EXPECT_TRUE(is_close(t.saved_mean, expected.statistics[0]));
     EXPECT_TRUE(is_close(t.saved_inverse, expected.statistics[1]));
     // Nothing kept, and inference without estimates: the batch's own statistics.
     for (const bool training : {true, false}) {
       t.out = t.out.like();
-      ASSERT_TRUE(ok(training ? miopenBatchNormalizationForwardTraining(
-                                    handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(),
-                                    t.x_desc, t.out.data(), t.desc, t.scale.data(), t.bias.data(),
-                                    kFactor, nullptr, nullptr, kEps, nullptr, nullptr)
+      ASSERT_TRUE(ok(training ? train(handle, t, nullptr, nullptr, nullptr, nullptr)
                               : miopenBatchNormalizationForwardInference(
                                     handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(),
                                     t.x_desc, t.out.data(), t.desc, t.scale.data(), t.bias.data(),
@@ -219,16 +232,11 @@ TEST(Training, DiscreteForwardKeepsOneStatisticWithoutTheOther) {
   Handle handle;
   for_each_form([&](Training& t) {
     const ReferenceResult expected = t.forward();
-    const ReferenceResult mean = Training::moved(t.running_mean, expected.statistics[0]),
-                          variance = Training::moved(t.running_variance, expected.statistics[3]);
-    for (const bool first : {true, false})
-      ASSERT_TRUE(ok(miopenBatchNormalizationForwardTraining(
-          handle, t.mode, nullptr, nullptr, t.x_desc, t.x.data(), t.x_desc, t.out.data(), t.desc,
-          t.scale.data(), t.bias.data(), kFactor, first ? t.running_mean.data() : nullptr,
-          first ? nullptr : t.running_variance.data(), kEps, first ? t.saved_mean.data() : nullptr,
-          first ? nullptr : t.saved_inverse.data())));
-    EXPECT_TRUE(is_close(t.running_mean, mean));
-    EXPECT_TRUE(is_close(t.running_variance, variance));
+    const auto running = t.moved_by(expected);
+    ASSERT_TRUE(ok(train(handle, t, &t.running_mean, nullptr, &t.saved_mean, nullptr)));
+    ASSERT_TRUE(ok(train(handle, t, nullptr, &t.running_variance, nullptr, &t.saved_inverse)));
+    EXPECT_TRUE(is_close(t.running_mean, running.mean));
+    EXPECT_TRUE(is_close(t.running_variance, running.variance));
     EXPECT_TRUE(is_close(t.saved_mean, expected.statistics[0]));
     EXPECT_TRUE(is_close(t.saved_inverse, expected.statistics[1]));
   });
