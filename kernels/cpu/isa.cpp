@@ -48,12 +48,15 @@ struct ModelRange {
 };
 constexpr ModelRange kLines[] = {
     {"zen4", true, 0x19, 0x10, 0x1f},      {"zen4", true, 0x19, 0x60, 0x7f},
-    {"zen4", true, 0x19, 0xa0, 0xaf},      {"sapphire", false, 0x06, 0x8f, 0x8f},
-    {"sapphire", false, 0x06, 0xad, 0xae}, {"sapphire", false, 0x06, 0xcf, 0xcf}};
+    {"zen4", true, 0x19, 0xa0, 0xaf},      {"zen5", true, 0x1a, 0x00, 0x1f},
+    {"zen5", true, 0x1a, 0x40, 0x4f},      {"zen5", true, 0x1a, 0x70, 0x77},
+    {"sapphire", false, 0x06, 0x8f, 0x8f}, {"sapphire", false, 0x06, 0xad, 0xae},
+    {"sapphire", false, 0x06, 0xcf, 0xcf}};
 
-// From timings on one core: of a Zen 4, whose numbers stand for unknown ones, and of an Emerald
-// Rapids.
+// From timings on one core: of a Zen 4, whose numbers stand for unknown ones, of a Zen 5, and of an
+// Emerald Rapids.
 constexpr CoreRates kZen4{1.1, 0.5, 10, 8, 512e3, 32, 20e6, 12, 6};
+constexpr CoreRates kZen5{0.52, 1, 5, 12, 512e3, 50, 20e6, 25, 9};
 constexpr CoreRates kSapphire{0.55, 1, 5, 12, 1.5e6, 32, 16e6, 6, 4.5};
 
 CpuModel host_model() {
@@ -110,6 +113,7 @@ std::string_view family_of(const CpuModel& cpu) {
 }
 
 const CoreRates& core_rates(std::string_view family) {
+  if (family == "zen5") return kZen5;
   return family.starts_with("sapphire") ? kSapphire : kZen4;
 }
 

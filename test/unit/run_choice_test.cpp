@@ -117,14 +117,17 @@ TEST(CpuFamily, IsReadOffTheModel) {
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x11}), "zen4");
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x61}), "zen4");
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x21}), "generic") << "Zen 3";
-  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x11}), "generic");
+  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x02}), "zen5");
+  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x44}), "zen5");
+  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x24}), "generic") << "half the width";
+  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x80}), "generic") << "Zen 6";
   EXPECT_EQ(cpu::family_of({false, 0x19, 0x11}), "generic");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xcf}), "sapphire");
   EXPECT_EQ(cpu::family_of({true, 0x06, 0xcf}), "generic");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7}), "generic") << "Rocket Lake";
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true}), "sapphire")
       << "a model shown by a hypervisor";
-  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x11, true}), "generic");
+  EXPECT_EQ(cpu::family_of({true, 0x1a, 0x80, true}), "generic");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0x8f, true, true}), "sapphire_amx");
   EXPECT_EQ(cpu::family_of({false, 0x06, 0xa7, true, true}), "sapphire_amx");
   EXPECT_EQ(cpu::family_of({true, 0x19, 0x11, true, true}), "zen4");
