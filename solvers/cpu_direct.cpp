@@ -23,14 +23,16 @@ class CpuDirect final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::direct_configs(question.problem, target_of(question)));
+    return texts_of(cpu::direct_configs(question.problem, target_of(question), rates(question)));
   }
   std::string first_config(const Question& question) const override {
-    return to_text(cpu::first_direct_config(question.problem, target_of(question)));
+    return to_text(
+        cpu::first_direct_config(question.problem, target_of(question), rates(question)));
   }
   bool offers(const Question& question, std::string_view config) const override {
     const auto parsed = cpu::parse_direct_config(config);
-    return parsed && cpu::has_direct_config(question.problem, target_of(question), *parsed);
+    return parsed &&
+           cpu::has_direct_config(question.problem, target_of(question), *parsed, rates(question));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
@@ -57,6 +59,11 @@ class CpuDirect final : public Solver {
         "f32:1x8x5x9x9:nchw;conv(f32:20x8x3x3x3,pad=1x1x1);bias(f32:1x20x1x1x1);activation(mish)",
         "f16:1x9x4x7x7:ndhwc;conv(f16:17x9x2x3x3,pad=0x1x1,stride=1x2x2);activation(hardswish)",
     };
+  }
+
+ private:
+  static const cpu::CoreRates& rates(const Question& question) {
+    return cpu::core_rates(question.traits.family);
   }
 };
 

@@ -53,11 +53,13 @@ constexpr ModelRange kLines[] = {
     {"sapphire", false, 0x06, 0x8f, 0x8f}, {"sapphire", false, 0x06, 0xad, 0xae},
     {"sapphire", false, 0x06, 0xcf, 0xcf}};
 
-// From timings on one core: of a Zen 4, whose numbers stand for unknown ones, of a Zen 5, and of an
-// Emerald Rapids.
-constexpr CoreRates kZen4{1.1, 0.5, 10, 8, 512e3, 32, 20e6, 12, 6};
-constexpr CoreRates kZen5{0.52, 1, 5, 12, 512e3, 50, 20e6, 25, 9};
-constexpr CoreRates kSapphire{0.55, 1, 5, 12, 1.5e6, 32, 16e6, 6, 4.5};
+// From timings on one core: of a Zen 4, of a Zen 5, and of an Emerald Rapids. Unknown ones are
+// taken for cores of two units of the widest vectors, with caches like the Zen 4's: a tile that
+// reads every scalar from memory would cost those a sixth, and gains nothing elsewhere.
+constexpr CoreRates kGeneric{0.55, 1, 1, 5, 8, 512e3, 32, 20e6, 12, 6};
+constexpr CoreRates kZen4{1.1, 0.5, 1, 10, 8, 512e3, 32, 20e6, 12, 6};
+constexpr CoreRates kZen5{0.52, 1, 10, 5, 12, 512e3, 34, 20e6, 25, 9};
+constexpr CoreRates kSapphire{0.55, 1, 1, 5, 12, 1.5e6, 32, 16e6, 6, 4.5};
 
 CpuModel host_model() {
 #if defined(__x86_64__)
@@ -114,7 +116,8 @@ std::string_view family_of(const CpuModel& cpu) {
 
 const CoreRates& core_rates(std::string_view family) {
   if (family == "zen5") return kZen5;
-  return family.starts_with("sapphire") ? kSapphire : kZen4;
+  if (family == "zen4") return kZen4;
+  return family.starts_with("sapphire") ? kSapphire : kGeneric;
 }
 
 std::string host_name() {

@@ -47,13 +47,17 @@ std::string_view family_without_tiles(std::string_view family);
 /// What estimates of time reckon with, for one core.
 struct CoreRates {
   double product;             ///< cycles of a multiply-add of the widest vectors
-  double scalar_load;         ///< and how many of them a load into all lanes takes
+  double scalar_load;         ///< how many of them a load into all lanes takes
+  double plane_load;          ///< and one of pixels, of planes that lie apart
   double transform;           ///< cycles in which others load, turn and store such a vector
   double first_level_ways;    ///< lines that lie a multiple of 4 KB apart and fit
   double second_level_bytes;  ///< what of it a stream of weights has for itself
   double second_level;        ///< bytes a cycle
   double third_level_bytes, third_level;
   double behind;
+
+  /// Else it is hardly nearer than memory, and slow to answer.
+  bool third_level_is_near() const { return third_level >= 2 * behind; }
 };
 /// Of a line of processors; "generic" is meant for any.
 const CoreRates& core_rates(std::string_view family);

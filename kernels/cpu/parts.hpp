@@ -8,6 +8,10 @@
 
 namespace fuseplan::cpu {
 
+/// Weights up to here stay in a second-level cache of 1 MB or more while a block's tiles of
+/// channels go by; more come from behind it for every block.
+inline constexpr std::int64_t kKeptWeightBytes = 2 << 20;
+
 /// A few units of work for each part, or they cannot be dealt evenly.
 inline constexpr std::int64_t kUnitsPerPart = 4;
 

@@ -72,7 +72,7 @@ class EitherRecipe final : public Recipe {
     // (res2_1x1b of resnet50.csv, 3.2 MB: 700 to 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms).
     // Elsewhere that cache should keep it for the next operation, if it can.
     const CoreRates& rates = core_rates(host_family());
-    if (third_level_is_near(rates) && static_cast<double>(bytes_) < rates.third_level_bytes)
+    if (rates.third_level_is_near() && static_cast<double>(bytes_) < rates.third_level_bytes)
       return plain;
     return std::make_unique<EitherProgram>(std::move(plain), streaming_->bind(entries.last(half)));
   }
@@ -89,8 +89,6 @@ void fence_streams() {
   __builtin_ia32_sfence();
 #endif
 }
-
-bool third_level_is_near(const CoreRates& rates) { return rates.third_level >= 2 * rates.behind; }
 
 std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,

@@ -18,7 +18,6 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 // Code is the same for all cores of an instruction set; which of it runs is not.
 
 /// Whether a third-level cache is so much nearer than memory that output is worth keeping there.
-bool third_level_is_near(const CoreRates& rates);
 
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/conv1x1/cut.hpp"
 #include "kernels/cpu/conv1x1/product_tile.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -81,12 +82,15 @@ class Estimate {
   }
 
   // Vectors that the first-level cache does not keep from tile to tile: a piece's weights, or
-  // pixels.
+  // pixels; and beside weights the lines of planes in which a tile's pixels lie.
   double stream(int vectors) const {
-    constexpr double kKept = 32 << 10, kBytes = 64, kShare = 0.75;
-    const double bytes = vectors * kBytes;
-    if (config_.by_channel && bytes * static_cast<double>(shape_.inputs()) <= kKept) return 0;
-    return bytes / (kShare * rates_.second_level * rates_.product);
+    constexpr double kKept = 32 << 10, kBytes = 64, kShare = 0.75, kScalars = 0.7;
+    const double linear = vectors * kBytes / (kShare * rates_.second_level * rates_.product);
+    if (!config_.by_channel) return std::max(linear, vectors * rates_.plane_load);
+    const bool planes = shape_.conv.input.stride[1] != 1;
+    const double pixels = planes ? kScalars * rates_.plane_load : 0;
+    const double weights = vectors * kBytes * static_cast<double>(shape_.inputs());
+    return weights <= kKept ? 0 : linear + pixels;
   }
 
   // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
@@ -116,6 +120,15 @@ bool crosses_lines(const Conv1x1Shape& shape) {
   return shape.pixels() >= kLongRow && shape.conv.input.stride[1] * kFloat % kLine != 0;
 }
 
+/// Weights that the second-level cache does not keep are streamed once a block: then a plane is one
+/// block even if it takes twice that.
+std::int64_t block_of(const Conv1x1Shape& shape) {
+  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
+  const std::int64_t weights = shape.inputs() * shape.outputs() * kFloat;
+  const bool whole = weights > kKeptWeightBytes && shape.pixels() <= 2 * block;
+  return whole ? std::max(block, shape.pixels()) : block;
+}
+
 /// The best few also with other blocks, and with their input staged, or not, if they can do
 /// without.
 std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs, bool flat) {
@@ -139,7 +152,7 @@ std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs,
 }  // namespace
 
 std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates) {
-  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / (shape.inputs() * kFloat));
+  const std::int64_t block = block_of(shape);
   struct Candidate {
     Conv1x1Config config;
     double cycles;

@@ -8,10 +8,6 @@
 
 namespace fuseplan::cpu {
 
-/// Weights up to here stay in a second-level cache of 1 MB or more while a block's tiles of
-/// channels go by; more come from behind it for every block.
-constexpr std::int64_t kKeptWeightBytes = 2 << 20;
-
 /// The tunable choices of a direct convolution.
 struct DirectConfig {
   int pixels = 14;         ///< of a tile, at most

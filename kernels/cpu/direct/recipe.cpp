@@ -73,25 +73,29 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
       return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape.tensors())) return refusal;
-  if (!is_addressable(direct_plan(shape, chain, target, leading_configs(shape, target).front())))
+  const DirectConfig first = leading_configs(shape, target, core_rates("generic")).front();
+  if (!is_addressable(direct_plan(shape, chain, target, first)))
     return "the input's strides reach further than the 2 GiB of an instruction's displacement";
   return std::nullopt;
 }
 
-std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target) {
-  return tuning_space(direct_shape(problem, {}), target);
+std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target,
+                                         const CoreRates& rates) {
+  return tuning_space(direct_shape(problem, {}), target, rates);
 }
 
-DirectConfig first_direct_config(const Problem& problem, const Target& target) {
-  return leading_configs(direct_shape(problem, {}), target).front();
+DirectConfig first_direct_config(const Problem& problem, const Target& target,
+                                 const CoreRates& rates) {
+  return leading_configs(direct_shape(problem, {}), target, rates).front();
 }
 
-bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config) {
+bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config,
+                       const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
   const auto is_in = [&](const std::vector<DirectConfig>& configs) {
     return std::ranges::find(configs, config) != configs.end();
   };
-  return is_in(leading_configs(shape, target)) || is_in(tuning_space(shape, target));
+  return is_in(leading_configs(shape, target, rates)) || is_in(tuning_space(shape, target, rates));
 }
 
 std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitChain& chain,

@@ -25,10 +25,13 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
                                           const Target& target);
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
-std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target);
+std::vector<DirectConfig> direct_configs(const Problem& problem, const Target& target,
+                                         const CoreRates& rates = core_rates("generic"));
 /// The first of it, and whether `config` is in it: sooner than all of it is made.
-DirectConfig first_direct_config(const Problem& problem, const Target& target);
-bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config);
+DirectConfig first_direct_config(const Problem& problem, const Target& target,
+                                 const CoreRates& rates = core_rates("generic"));
+bool has_direct_config(const Problem& problem, const Target& target, const DirectConfig& config,
+                       const CoreRates& rates = core_rates("generic"));
 
 std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitChain& chain,
                                             const Target& target, const DirectConfig& config);

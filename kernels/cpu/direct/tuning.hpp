@@ -10,9 +10,11 @@
 namespace fuseplan::cpu {
 
 /// Configurations worth trying, the one a simple model prefers first.
-std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target);
+std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& target,
+                                       const CoreRates& rates);
 /// Those at its front that differ by more than the blocks around a tile; found much sooner.
-std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target);
+std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target,
+                                          const CoreRates& rates);
 
 /// Whether input and weights are bf16, so that a configuration may multiply them in pairs.
 bool may_pair(const DirectShape& shape);

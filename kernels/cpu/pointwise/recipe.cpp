@@ -22,7 +22,7 @@ constexpr std::int64_t kStreamingBytesNear = kFarBytes;
 /// (na6 at batch 16, 26 MB to 26 MB, 2.9 to 1.9 ms). What the third level keeps it writes 5 %
 /// faster itself.
 bool streaming_pays(std::int64_t bytes, const CoreRates& rates) {
-  if (third_level_is_near(rates)) return bytes >= kStreamingBytes;
+  if (rates.third_level_is_near()) return bytes >= kStreamingBytes;
   return bytes < 2 * kStreamingBytesNear || static_cast<double>(bytes) >= rates.third_level_bytes;
 }
 
