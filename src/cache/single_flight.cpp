@@ -35,7 +35,8 @@ std::optional<std::string> usable_tuning(KernelStore& store, const CacheKey& key
 
 std::string tune(KernelStore& store, const CacheKey& key, const TuningRequest& request) {
   if (auto value = usable_tuning(store, key, request)) return *std::move(value);
-  const std::optional<FileLock> lock = store.lock_build(key, request.patience);
+  const std::optional<FileLock> lock =
+      request.shared ? store.lock_build(key, request.patience) : std::optional<FileLock>();
   // Whoever held the lock before us may have found it.
   if (lock && lock->held())
     if (auto value = usable_tuning(store, key, request)) return *std::move(value);
@@ -117,6 +118,7 @@ std::string get_or_tune(KernelStore& store, const CacheKey& key, const TuningReq
     store.count_search();
     return request.search();
   }
+  if (!request.shared) return tune(store, key, request);
   const FlightTable::Seat seat = take_seat(store, key);
   if (!seat.pilot) {
     std::string value = wait_for(*seat.flight)->meta;

@@ -22,11 +22,14 @@ struct TuningRequest {
   std::function<bool(const std::string& value)> usable;
   std::function<std::string()> search;    ///< empty: nothing was found, and nothing is stored
   std::chrono::milliseconds patience{0};  ///< with another process that searches for the same
+  /// Whether others wait for this search, and it for theirs. Not where it runs code that may do
+  /// other work, which may come to wait here itself.
+  bool shared = true;
 };
 
 /// The tuning result of `key` from the store or, once, from `request.search`: threads and processes
-/// wait for each other as in get_or_build(), processes for request.patience if that is longer. Not
-/// usable results are searched for and replaced.
+/// wait for each other as in get_or_build(), processes for request.patience if that is longer,
+/// unless the request is not shared. Not usable results are searched for and replaced.
 std::string get_or_tune(KernelStore& store, const CacheKey& key, const TuningRequest& request);
 
 }  // namespace fuseplan

@@ -118,6 +118,7 @@ Choice find_fastest(const CompileContext& context, const Question& question,
   };
   // Another process may take longer than its budget where both share the machine.
   request.patience = std::chrono::milliseconds(2 * context.options.tune_ms);
+  request.shared = !parallel.is_callers();
   const std::string text =
       get_or_tune(*context.store, tuning_key(context, question.problem, accepted), request);
   return from_value(question, accepted, text).value_or(std::move(otherwise));

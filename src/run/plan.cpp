@@ -168,8 +168,10 @@ void Plan::store_winner(const Handle& handle, std::string_view candidate) const 
 }
 
 void Plan::compile(const Handle& handle) {
-  const std::lock_guard lock(compile_mutex_);
+  std::unique_lock lock(compile_mutex_);
   if (find_compiled(handle) != nullptr) return;
+  // A caller's loop, which times candidates, may compile this plan for another handle meanwhile.
+  if (handle.parallel().is_callers()) lock.unlock();
   Compiled::Dynamic axes;
   const auto rank = static_cast<std::size_t>(input_.rank());
   axes.axes[0] = dynamic_.batch;
@@ -186,6 +188,7 @@ void Plan::compile(const Handle& handle) {
     throw;
   }
   keep_failures(handle, std::move(failures));
+  if (!lock.owns_lock()) lock.lock();
   auto forms = std::make_unique<Forms>();
   if (const Forms* old = forms_.load())
     for (const auto& [number, form] : old->by_handle)

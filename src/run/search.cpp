@@ -81,7 +81,8 @@ class Field {
 std::optional<TuningValue> search(const CompileContext& context, const Question& question,
                                   const std::vector<Candidate>& candidates,
                                   const Parallel& parallel) {
-  const std::lock_guard lock(one_at_a_time());
+  std::unique_lock lock(one_at_a_time(), std::defer_lock);
+  if (!parallel.is_callers()) lock.lock();
   try {
     const double start = now_us();
     Field field(context, question, candidates, parallel);

@@ -125,6 +125,38 @@ TEST_F(Tuning, ThreadsThatWantOneResultTimeOnce) {
   EXPECT_EQ(statistics(shared).tuningHits, 5u);
 }
 
+// A caller's loop that compiles for itself when it is first asked to run tasks.
+struct BusyLoop {
+  fuseplanHandle_t handle = nullptr;
+  fuseplanPlan_t plans[2] = {};
+  int calls = 0, failed = 0;
+  static void run(void* context, int count, fuseplanParallelTask_t task, void* argument) {
+    auto& loop = *static_cast<BusyLoop*>(context);
+    if (loop.calls++ == 0)
+      for (const fuseplanPlan_t plan : loop.plans)
+        if (fuseplanCompilePlan(loop.handle, plan) != fuseplanStatusSuccess) ++loop.failed;
+    for (int i = 0; i < count; ++i) task(argument, i);
+  }
+};
+
+// The same key, the same plan and the one search at a time are all in use while the loop runs.
+TEST_F(Tuning, ACallersLoopMayCompileWhileCandidatesAreTimed) {
+  const HandlePtr lent = handle("--find_mode=normal --threads=2 --tune_ms=20");
+  const HandlePtr other = handle("--find_mode=normal --threads=2 --tune_ms=20");
+  const char* text = "f32:1x64x28x28:nhwc;conv(f32:64x64x3x3,pad=1x1);activation(relu)";
+  const PlanPtr plan = make_plan(text), same_text = make_plan(text);
+  BusyLoop loop{other, {plan, same_text}};
+  ASSERT_TRUE(ok(fuseplanSetParallelFor(lent, BusyLoop::run, &loop)));
+  ASSERT_TRUE(ok(fuseplanCompilePlan(lent, plan)));
+  EXPECT_GT(loop.calls, 0);
+  EXPECT_EQ(loop.failed, 0);
+  for (const HandlePtr* compiled_on : {&lent, &other}) {
+    auto info = sized<fuseplanPlanInfo_t>();
+    ASSERT_TRUE(ok(fuseplanPlanGetInfo(*compiled_on, plan, &info)));
+    EXPECT_STREQ(info.configSource, "tuned");
+  }
+}
+
 TEST_F(Tuning, WithoutAFileItIsRememberedByTheProcessOrNotAtAll) {
   const HandlePtr memory = handle("--cache=mem --find_mode=hybrid");
   ASSERT_TRUE(ok(fuseplanCacheClear(memory)));
