@@ -15,6 +15,12 @@ struct View {
   std::array<std::int64_t, 5> stride{0, 0, 0, 0, 0};
   std::int64_t pixels() const { return len[2] * len[3] * len[4]; }
   std::int64_t elements() const { return len[0] * len[1] * pixels(); }
+  /// From the first element to behind the last, gaps included.
+  std::int64_t span() const {
+    std::int64_t last = 0;
+    for (std::size_t axis = 0; axis < len.size(); ++axis) last += (len[axis] - 1) * stride[axis];
+    return last + 1;
+  }
 };
 View view_of(const Tensor& tensor);
 

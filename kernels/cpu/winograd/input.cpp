@@ -133,27 +133,42 @@ void InputTransform::stage_channels(const Segment& segment, std::int64_t channel
   }
 }
 
-// A row of so many columns, which starts at `row` in its first channel. Squares that end behind it
-// go through a copy.
+// A row of so many columns, which starts at `row` in its first channel. The last square overlaps
+// the one before, or reads what follows the row; where there is nothing of that, and for other
+// types and fewer channels, it goes through a copy.
 void InputTransform::stage_row(const std::byte* row, std::int64_t channels, std::int64_t columns,
                                float* staged) {
-  const std::int64_t lanes = plan_.lanes();
-  std::int64_t direct = 0;
-  if (plan_.shape.input == DType::f32 && channels == lanes) {
-    direct = columns / lanes * lanes;
-    moves_.turn(reinterpret_cast<const float*>(row), view_.stride[1], lanes, direct, staged, lanes);
+  const std::int64_t lanes = plan_.lanes(), step = view_.stride[1];
+  if (plan_.shape.input != DType::f32 || channels < lanes || !may_read_square(row, columns)) {
+    copy_row(row, channels, columns, staged);
+    return;
   }
-  if (direct == columns) return;
+  const float* from = reinterpret_cast<const float*>(row);
+  const std::int64_t first = columns < lanes ? columns : columns / lanes * lanes;
+  moves_.turn(from, step, lanes, first, staged, lanes);
+  if (first == columns) return;
+  const std::int64_t last = columns - lanes;
+  moves_.turn(from + last, step, lanes, lanes, staged + last * lanes, lanes);
+}
+
+bool InputTransform::may_read_square(const std::byte* row, std::int64_t columns) const {
+  const std::int64_t side = plan_.lanes();
+  return columns >= side ||
+         (row - input_) / size_ + (side - 1) * view_.stride[1] + side <= view_.span();
+}
+
+void InputTransform::copy_row(const std::byte* row, std::int64_t channels, std::int64_t columns,
+                              float* staged) {
   const std::int64_t pitch = staged_columns(plan_);
-  for (std::int64_t i = 0; i < lanes; ++i) {
+  for (std::int64_t i = 0; i < plan_.lanes(); ++i) {
     float* line = lines_ + i * pitch;
     if (i < channels) {
-      moves_.widen(row + (i * view_.stride[1] + direct) * size_, 1, line, columns - direct);
+      moves_.widen(row + i * view_.stride[1] * size_, 1, line, columns);
     } else {
-      std::fill_n(line, columns - direct, 0.0F);
+      std::fill_n(line, columns, 0.0F);
     }
   }
-  moves_.turn(lines_, pitch, lanes, columns - direct, staged + direct * lanes, lanes);
+  moves_.turn(lines_, pitch, plan_.lanes(), columns, staged, plan_.lanes());
 }
 
 }  // namespace fuseplan::cpu

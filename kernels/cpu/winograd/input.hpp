@@ -35,6 +35,9 @@ class InputTransform {
   void run_staged(const Segment& segment, float* output);
   void stage_channels(const Segment& segment, std::int64_t channel);
   void stage_row(const std::byte* row, std::int64_t channels, std::int64_t columns, float* staged);
+  /// Whether a square of channels x columns that starts there lies within the tensor.
+  bool may_read_square(const std::byte* row, std::int64_t columns) const;
+  void copy_row(const std::byte* row, std::int64_t channels, std::int64_t columns, float* staged);
 
   const WinogradPlan& plan_;
   const View& view_;
