@@ -56,7 +56,8 @@ struct CoreRates {
   double third_level_bytes, third_level;
   double behind;
 
-  /// Else it is hardly nearer than memory, and slow to answer.
+  /// Whether it is so much nearer than memory that output is worth keeping there, and lines of many
+  /// pages come from it without being asked for in order.
   bool third_level_is_near() const { return third_level >= 2 * behind; }
 };
 /// Of a line of processors; "generic" is meant for any.

@@ -17,8 +17,6 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 // Stores past the caches fetch no line only to overwrite it, and leave the caches to the input.
 // Code is the same for all cores of an instruction set; which of it runs is not.
 
-/// Whether a third-level cache is so much nearer than memory that output is worth keeping there.
-
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
 /// output is small, or not made of whole cache lines, or an instruction stores less than a line.
