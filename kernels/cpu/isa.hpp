@@ -33,8 +33,7 @@ std::string host_name();
 ///   zen4  AMD family 0x19, models 0x10-0x1f, 0x60-0x7f and 0xa0-0xaf: 512-bit vectors run as two
 ///         halves, 32 KB first-level and 1 MB second-level data cache a core
 ///   zen5  AMD family 0x1a, models 0x00-0x1f, 0x40-0x4f and 0x70-0x77: two units for 512-bit
-///   vectors,
-///         48 KB and 1 MB; the models between have those of a Zen 4
+///         vectors, 48 KB and 1 MB, and a near third level
 ///   sapphire  Intel's cores with AVX512_FP16, family 6, models 0x8f, 0xcf, 0xad and 0xae
 ///         (Sapphire, Emerald and Granite Rapids): two units for 512-bit vectors, 48 KB and 2 MB,
 ///         and behind them a large third level that is far away; where AMX is not to be had
