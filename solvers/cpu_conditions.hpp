@@ -51,6 +51,12 @@ inline void need_convolution(const Question& question, Verdict& verdict, bool pr
                kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");
 }
 
+/// The direct kernel multiplies pairs of bf16, faster than others their f32.
+inline bool has_fast_pairs(const Question& question) {
+  return question.traits.extensions.fast_bf16 && question.problem.input().dtype == DType::bf16 &&
+         question.problem.conv()->weights.dtype == DType::bf16;
+}
+
 inline cpu::Target target_of(const Question& question) {
   return {question.traits.isa, question.traits.extensions};
 }

@@ -10,7 +10,7 @@ class CpuConv1x1 final : public Solver {
  public:
   std::string_view id() const override { return "cpu_conv1x1"; }
   std::string_view sentence() const override {
-    return "1x1 convolution in f32, finished in registers, with any chain of pointwise ops";
+    return "1x1 convolution, finished in registers, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   int algorithm() const override { return 1; }
@@ -25,12 +25,8 @@ class CpuConv1x1 final : public Solver {
     const auto geometry = cpu::conv1x1_geometry_refusal(problem);
     verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
                  "a filter of one tap, no padding, 1 group", {}, 0);
-    const DType output = problem.output().dtype;
-    const bool is_f32 =
-        problem.input().dtype == DType::f32 && problem.conv()->weights.dtype == DType::f32;
-    verdict.need(is_f32 && is_real(output), RejectCode::DataType, "data type",
-                 name_of(is_f32 ? output : problem.input().dtype),
-                 "f32 input and weights, f32, f16 or bf16 output", {}, 0);
+    verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
+                 "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     if (!verdict.accepted()) return;
     need_layout(verdict, cpu::conv1x1_refusal(problem, question.chain));
   }
@@ -58,6 +54,7 @@ class CpuConv1x1 final : public Solver {
         "f32:2x40x13x13:nchw;conv(f32:33x40x1x1,stride=2x2);add(f32:2x33x7x7);activation("
         "clippedrelu)",
         "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
+        "f16:1x37x12x14:nhwc;conv(f16:52x37x1x1:nhwc);bias(f32:1x52x1x1);activation(relu)",
         "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
     };
   }

@@ -14,11 +14,6 @@ constexpr double kLeastSpeedup = 1.2;
 // products are of f32.
 constexpr double kPairsSpeedup = 1.9;
 
-bool has_fast_pairs(const Question& question) {
-  return question.traits.extensions.fast_bf16 && question.problem.input().dtype == DType::bf16 &&
-         question.problem.conv()->weights.dtype == DType::bf16;
-}
-
 /// Largest errors are up to twice those of the direct kernels on data of like magnitude, with 7
 /// taps up to six times, see the README in kernels/cpu/winograd; the strict attribute switches it
 /// off.

@@ -40,7 +40,7 @@ class Walk {
       : launch_(launch),
         plan_(launch.plan),
         shape_(plan_.shape),
-        moves_(moves_for(DType::f32, Isa::avx512)),
+        moves_(moves_for(shape_.input, Isa::avx512)),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
@@ -80,12 +80,14 @@ class Walk {
                                static_cast<int>(block % launch_.blocks));
     first_piece_ = pieces.first;
     end_piece_ = pieces.last;
-    input_ =
-        static_cast<const float*>(launch_.arguments.input) + image_ * shape_.conv.input.stride[0];
+    const std::byte* image =
+        static_cast<const std::byte*>(launch_.arguments.input) +
+        image_ * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
+    input_ = reinterpret_cast<const float*>(image);
     input_pixel_ = 0;
     if (!plan_.staged) return;
     input_pixel_ = plan_.pixels.first(first_piece_);
-    stage_pixels(plan_, moves_, input_, input_pixel_, plan_.pixels.end(end_piece_ - 1), stage_);
+    stage_pixels(plan_, moves_, image, input_pixel_, plan_.pixels.end(end_piece_ - 1), stage_);
     input_ = stage_;
   }
 
@@ -109,7 +111,7 @@ class Walk {
       finish(plan_.channels.end(channels) - channel, plan_.pixels.end(end - 1) - pixel);
   }
 
-  const float* next_piece(std::int64_t channels) const {
+  const void* next_piece(std::int64_t channels) const {
     const std::int64_t pieces = plan_.channels.pieces();
     const std::int64_t last =
         launch_.units() == pieces ? channels : 0;  // no block is left to begin

@@ -26,7 +26,9 @@ class PiecePacker {
         outputs_(plan.channels.end(piece) - plan.channels.first(piece)),
         width_(plan.channels.first(piece + 1) - plan.channels.first(piece)),
         asked_for_(asked_for),
-        moves_(moves_for(DType::f32, Isa::avx512)) {}
+        bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
+        is_float_(plan.shape.weights == DType::f32),
+        moves_(moves_for(plan.shape.weights, Isa::avx512)) {}
 
   void pack() const {
     const std::int64_t squares = input_step_ == 1 ? inputs_ / kSquare * kSquare : 0;
@@ -38,38 +40,49 @@ class PiecePacker {
   }
 
  private:
-  const float* from(std::int64_t output, std::int64_t input) const {
-    return from_ + output * output_step_ + input * input_step_;
+  const std::byte* from(std::int64_t output, std::int64_t input) const {
+    return from_ + (output * output_step_ + input * input_step_) * bytes_;
+  }
+
+  /// f32 where it lies, other types in `widened`.
+  const float* floats(const std::byte* from, std::int64_t count, float* widened) const {
+    if (is_float_) return reinterpret_cast<const float*>(from);
+    moves_.widen(from, 1, widened, count);
+    return widened;
   }
 
   /// Squares of 16 outputs.
   void turn(std::int64_t output, std::int64_t inputs) const {
     constexpr std::int64_t kAtOnce = 64;
+    alignas(64) float widened[kSquare][kAtOnce];
     for (std::int64_t input = 0; input < inputs; input += kAtOnce) {
       const std::int64_t count = std::min(kAtOnce, inputs - input);
       if (!asked_for_) ask_for(output + kSquare, input, count);
-      moves_.turn(from(output, input), output_step_, kSquare, count, to_ + input * width_ + output,
-                  width_);
+      const float* lines = floats(from(output, input), count, widened[0]);
+      for (std::int64_t i = 1; !is_float_ && i < kSquare; ++i)
+        floats(from(output + i, input), count, widened[i]);
+      moves_.turn(lines, is_float_ ? output_step_ : kAtOnce, kSquare, count,
+                  to_ + input * width_ + output, width_);
     }
   }
 
   /// The same of the next 16 outputs, which may not exist. Their weights are as many streams
   /// through memory, each too short for hardware to foresee.
   void ask_for(std::int64_t output, std::int64_t input, std::int64_t count) const {
-    constexpr std::int64_t kLine = 16;
+    const std::int64_t line = 64 / bytes_;
     for (std::int64_t row = output; row < output + kSquare; ++row)
-      for (std::int64_t i = 0; i < count; i += kLine)
-        __builtin_prefetch(from(row, input + i), 0, 2);
+      for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from(row, input + i), 0, 2);
   }
 
   /// A square of fewer outputs, with zeros behind the tensor's last.
   void rest(std::int64_t output, std::int64_t input) const {
     alignas(64) static constexpr float kZeros[kSquare] = {};
-    alignas(64) float turned[kSquare][kSquare];
+    alignas(64) float turned[kSquare][kSquare], widened[kSquare][kSquare];
     const float* rows[kSquare];
     float* columns[kSquare];
     for (std::int64_t i = 0; i < kSquare; ++i) {
-      rows[i] = output + i < outputs_ ? from(output + i, input) : kZeros;
+      rows[i] =
+          output + i < outputs_ ? floats(from(output + i, input), kSquare, widened[i]) : kZeros;
       columns[i] = turned[i];
     }
     moves_.transpose(rows, columns);
@@ -84,12 +97,14 @@ class PiecePacker {
     std::fill(to + outputs_, to + width_, 0.0F);
   }
 
-  const float* from_;
+  const std::byte* from_;
   float* to_;
   std::int64_t output_step_, input_step_;
   std::int64_t inputs_, outputs_;
   std::int64_t width_;  ///< of the packed piece
   bool asked_for_;
+  std::int64_t bytes_;  ///< of a raw weight
+  bool is_float_;
   Moves moves_;
 };
 
@@ -99,9 +114,10 @@ std::size_t packed_weight_bytes(const Conv1x1Plan& plan) {
   return static_cast<std::size_t>(plan.weight_offset(plan.channels.pieces())) * sizeof(float);
 }
 
-const float* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece) {
-  return static_cast<const float*>(raw) +
-         plan.channels.first(piece) * plan.shape.conv.weight_stride[0];
+const std::byte* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece) {
+  return static_cast<const std::byte*>(raw) +
+         plan.channels.first(piece) * plan.shape.conv.weight_stride[0] *
+             static_cast<std::int64_t>(size_of(plan.shape.weights));
 }
 
 void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,

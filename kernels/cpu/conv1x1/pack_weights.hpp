@@ -6,8 +6,8 @@
 
 namespace fuseplan::cpu {
 
-/// Packed weights, f32, read linearly by the kernels: [piece of channels][input channel][output
-/// channel]. Pieces of whole vectors have zeros behind the last output channel.
+/// Packed weights, f32 from any real type, read linearly by the kernels: [piece of channels][input
+/// channel][output channel]. Pieces of whole vectors have zeros behind the last output channel.
 std::size_t packed_weight_bytes(const Conv1x1Plan& plan);
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
                   const Parallel& parallel);
@@ -19,7 +19,7 @@ bool packs_in_passing(const Conv1x1Plan& plan);
 void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
                 bool asked_for);
 /// Where a piece's raw weights begin.
-const float* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece);
+const std::byte* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece);
 
 /// Plans with equal formats read equal packed weights.
 std::string packed_weight_format(const Conv1x1Plan& plan);

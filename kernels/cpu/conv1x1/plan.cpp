@@ -29,7 +29,7 @@ std::int64_t spread(std::int64_t floats) { return floats % 256 == 0 ? floats + 1
 void lay_out_stage(Conv1x1Plan& plan) {
   const Conv1x1Shape& shape = plan.shape;
   const bool readable = plan.config.by_channel || contiguous_along(shape.conv.input, 4);
-  plan.staged = plan.config.staged || !shape.flat || !readable;
+  plan.staged = plan.config.staged || !shape.reads_in_place() || !readable;
   plan.stages_channels_inner =
       plan.staged && plan.config.by_channel && shape.conv.input.stride[1] == 1;
   if (!plan.staged) {

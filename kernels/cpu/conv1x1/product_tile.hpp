@@ -39,9 +39,9 @@ struct ProductSpec {
 struct ProductCall {
   const float* vectors = nullptr;
   const float* scalars = nullptr;
-  const RowsCall* chain = nullptr;    ///< at the first tile's first sum
-  std::int64_t tiles = 0;             ///< at least 1
-  const float* next_piece = nullptr;  ///< weights to ask for; may end early, they are not read
+  const RowsCall* chain = nullptr;   ///< at the first tile's first sum
+  std::int64_t tiles = 0;            ///< at least 1
+  const void* next_piece = nullptr;  ///< weights to ask for; may end early, they are not read
 };
 
 /// Sums, vectors and a scalar fit the registers of AVX-512.

@@ -50,6 +50,8 @@ std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem) {
 Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
   Conv1x1Shape shape;
   shape.conv = geometry_of(problem);
+  shape.input = problem.input().dtype;
+  shape.weights = problem.conv()->weights.dtype;
   shape.output = problem.output().dtype;
   shape.elements = element_views(chain, problem.output());
   std::copy_n(shape.conv.output.len.begin() + 2, 3, shape.output_lens.begin());

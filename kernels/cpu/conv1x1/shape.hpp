@@ -13,12 +13,14 @@ namespace fuseplan::cpu {
 /// merged into one row.
 struct Conv1x1Shape {
   ConvGeometry conv;
-  DType output{};
+  DType input{}, weights{}, output{};
   std::vector<ElementView> elements;
   bool lanes_are_channels = true;  ///< which axis of the output vectors are stored along
   bool flat = false;               ///< the input's pixels are merged like the output's, and as many
   std::array<std::int64_t, 3> output_lens{};  ///< depth, height, width before that
 
+  /// Kernels multiply f32: other inputs are widened on their way to scratch.
+  bool reads_in_place() const { return flat && input == DType::f32; }
   std::int64_t images() const { return conv.output.len[0]; }
   std::int64_t pixels() const { return conv.output.len[4]; }  ///< of an image
   std::int64_t inputs() const { return conv.group_inputs; }

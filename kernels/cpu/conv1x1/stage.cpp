@@ -41,23 +41,24 @@ std::span<const Run> runs_of(const Conv1x1Shape& shape, std::int64_t first, std:
 
 }  // namespace
 
-void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const float* image,
+void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
                   std::int64_t first, std::int64_t end, float* scratch) {
   const std::int64_t channels = plan.shape.inputs();
   const std::int64_t channel_step = plan.shape.conv.input.stride[1];
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
   Scratch lists;
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
   if (plan.stages_channels_inner) {
     for (const Run& run : runs)
       for (std::int64_t i = 0; i < run.count; ++i)
-        moves.widen(image + run.input + i * run.step, channel_step,
+        moves.widen(image + (run.input + i * run.step) * bytes, channel_step,
                     scratch + (run.pixel + i) * plan.stage_pixel, channels);
     return;
   }
   // A channel at a time: its rows are near each other.
   for (std::int64_t c = 0; c < channels; ++c)
     for (const Run& run : runs)
-      moves.widen(image + run.input + c * channel_step, run.step,
+      moves.widen(image + (run.input + c * channel_step) * bytes, run.step,
                   scratch + run.pixel + c * plan.stage_channel, run.count);
 }
 

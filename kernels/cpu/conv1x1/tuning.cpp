@@ -131,7 +131,7 @@ std::int64_t block_of(const Conv1x1Shape& shape) {
 
 /// The best few also with other blocks, and with their input staged, or not, if they can do
 /// without.
-std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs, bool flat) {
+std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs, bool in_place) {
   constexpr std::size_t kBest = 3, kMost = 16;
   std::vector<Conv1x1Config> others;
   for (std::size_t i = 0; i < kBest; ++i) {
@@ -141,7 +141,7 @@ std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs,
       others.back().block = std::max<std::int64_t>(1, block);
     }
     others.push_back(best);
-    others.back().staged = !(best.staged && flat);
+    others.back().staged = !(best.staged && in_place);
   }
   configs.resize(std::min(configs.size(), kMost));
   for (const Conv1x1Config& other : others)
@@ -164,7 +164,7 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
     if (!by_channel && shape.lanes_are_channels) continue;
     for (const TileSize& tile : kTiles) {
       const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block,
-                                 !shape.flat || (!by_channel && crosses_lines(shape))};
+                                 !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
       const Estimate estimate(shape, config, rates);
       candidates.push_back({config, estimate.cycles(), estimate.reads()});
       least = std::min(least, candidates.back().cycles);
@@ -177,7 +177,7 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
   });
   std::vector<Conv1x1Config> configs;
   for (const Candidate& candidate : candidates) configs.push_back(candidate.config);
-  return with_other_blocks(std::move(configs), shape.flat);
+  return with_other_blocks(std::move(configs), shape.reads_in_place());
 }
 
 }  // namespace fuseplan::cpu

@@ -15,8 +15,11 @@ void widen_row(const DirectPlan& plan, const Moves& moves, const StagedRow& row)
   const std::int64_t channels = plan.source.group_inputs;
   const std::int64_t column_step = row.columns.step * view.stride[4];
   const bool by_pixel = plan.stage.channels_last;
-  const std::int64_t lines = by_pixel ? columns : channels;
-  const std::int64_t length = by_pixel ? channels : columns;
+  // Pixels of few channels that follow each other in both places are one line.
+  const bool together = by_pixel && view.stride[1] == 1 && column_step == channels &&
+                        plan.stage.column_stride == channels;
+  const std::int64_t lines = together ? 1 : by_pixel ? columns : channels;
+  const std::int64_t length = together ? columns * channels : by_pixel ? channels : columns;
   const std::int64_t stride = by_pixel ? view.stride[1] : column_step;
   const std::int64_t from_step = by_pixel ? column_step : view.stride[1];
   const std::int64_t to_step = by_pixel ? plan.stage.column_stride : plan.stage.channel_stride;
