@@ -10,6 +10,9 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
+#define FUSEPLAN_PRFCHW __attribute__((target("prfchw")))
 #define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+#else
+#define FUSEPLAN_PRFCHW
 #endif

@@ -2,6 +2,7 @@
 #include "kernels/cpu/strip_chain.hpp"
 
 #include "base/integer.hpp"
+#include "kernels/cpu/intrinsics.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -17,6 +18,20 @@ void StripChain::expect_pixels(std::int64_t pixels, std::int64_t channels, Isa i
   turned_step_ = round_up(pixels, moves_.lanes);
   turned_ = scratch.take_array<float>(
       static_cast<std::size_t>(turned_step_ * round_up(channels, moves_.lanes)));
+}
+
+FUSEPLAN_PRFCHW void StripChain::expect_stores(std::int64_t channels, std::int64_t first,
+                                               std::int64_t end) {
+  if (by_pixel_) return;
+  constexpr std::int64_t kLine = 64;
+  constexpr int kToWrite = 1;
+  const auto* row = static_cast<const std::byte*>(call().output);
+  for (std::int64_t i = 0; i < channels; ++i, row += call().output_step) {
+    const std::byte* last = row + end * output_bytes_ - 1;
+    for (const std::byte* at = row + first * output_bytes_; at < last; at += kLine)
+      __builtin_prefetch(at, kToWrite);
+    __builtin_prefetch(last, kToWrite);
+  }
 }
 
 void StripChain::finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,

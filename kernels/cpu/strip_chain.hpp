@@ -17,12 +17,17 @@ class StripChain : public ChainWalk {
              const ChainFrame& frame, Scratch& scratch)
       : ChainWalk(tensors, arguments, frame, scratch),
         rows_(rows),
+        output_bytes_(static_cast<std::int64_t>(size_of(tensors.dtype))),
         by_pixel_(tensors.lane_axis == 1) {}
 
   /// Sums by pixel will be finished, up to so many; where rows of the output are channels they are
   /// turned first.
   void expect_pixels(std::int64_t pixels, std::int64_t channels, Isa isa, Scratch& scratch);
 
+  /// While sums are made: asks for the lines that pixels [first, end) from where the walk points
+  /// will be stored to, if rows of the output are channels. Those lie in pages of their own, which
+  /// no hardware fetches ahead.
+  void expect_stores(std::int64_t channels, std::int64_t first, std::int64_t end);
   /// Sums [pixel][channel], `step` floats from one pixel to the next. Behind the last pixel and
   /// channel may lie what makes whole squares for Moves::turn.
   void finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,
@@ -32,6 +37,7 @@ class StripChain : public ChainWalk {
 
  private:
   RowsKernel rows_;
+  std::int64_t output_bytes_;  ///< of an element
   bool by_pixel_;
   Moves moves_{};
   float* turned_ = nullptr;

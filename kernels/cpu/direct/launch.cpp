@@ -77,15 +77,16 @@ class Walk {
         if (plan_.chunks > 1)
           sums += ((row - block_.row) * block_.columns + strip.column - block_.column) * width_;
         if (last) chain_.at({block_.image, channel_, block_.plane, row, strip.column});
-        sum(chunk, planes, rows, row, strip, sums, last && plan_.in_registers);
+        sum(chunk, planes, rows, row, strip, sums, last);
         if (last && !plan_.in_registers) chain_.finish_pixels(sums, width_, strip.width, channels_);
       }
     }
   }
 
   void sum(std::int64_t chunk, TapSpan planes, TapSpan rows, std::int64_t row, const Strip& strip,
-           float* sums, bool finish) {
+           float* sums, bool last) {
     TileCall call;
+    const bool finish = last && plan_.in_registers;
     if (finish) call.finish = &chain_.call();
     const float* weights = start_chunk(chunk, planes, rows, call);
     for (std::size_t i = strip.first; i < strip.last; ++i) {
@@ -99,6 +100,10 @@ class Walk {
       call.input = input_.at({block_.plane, row, tile.column},
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
+      if (last && !finish) {
+        const std::int64_t column = tile.column - strip.column;
+        chain_.expect_stores(channels_, column, column + tile.pixels);
+      }
       launch_.tiles[static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_))](&call);
       if (finish) chain_.skip_rows(tile.pixels);
     }

@@ -33,25 +33,32 @@ void OutputTransform::run(std::int64_t first, std::int64_t last, std::int64_t ch
   while (first < last) {
     const Segment segment = plan_.segment(first, last);
     const OutputCall call{sums, pixels_, segment.tiles, plan_.vectors_of(channel_tile)};
-    tiles_(&call);
     const std::int64_t rows =
         std::min(height, plan_.shape.conv.output.len[3] - segment.row * height);
-    for (std::int64_t row = 0; row < rows; ++row) finish(segment, channel_tile, row);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Part part = at(segment, channel_tile, row);
+      chain_.expect_stores(part.channels, 0, part.columns);
+    }
+    tiles_(&call);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Part part = at(segment, channel_tile, row);
+      chain_.finish_pixels(pixels_ + row * kSegmentColumns * plan_.width(), plan_.width(),
+                           part.columns, part.channels);
+    }
     first += segment.tiles;
     sums += segment.tiles * plan_.width_of(channel_tile);
   }
 }
 
-// Applies the chain to a row of a segment and stores it.
-void OutputTransform::finish(const Segment& segment, std::int64_t channel_tile, std::int64_t row) {
+OutputTransform::Part OutputTransform::at(const Segment& segment, std::int64_t channel_tile,
+                                          std::int64_t row) {
   const std::int64_t channel = channel_tile * plan_.width();
   const std::int64_t channels = std::min(plan_.width_of(channel_tile), plan_.outputs() - channel);
   const std::int64_t column = segment.column * plan_.columns->outputs;
   const std::int64_t columns =
       std::min(segment.tiles * plan_.columns->outputs, plan_.shape.conv.output.len[4] - column);
   chain_.at({segment.image, channel, 0, segment.row * plan_.rows->outputs + row, column});
-  chain_.finish_pixels(pixels_ + row * kSegmentColumns * plan_.width(), plan_.width(), columns,
-                       channels);
+  return {channels, columns};
 }
 
 }  // namespace fuseplan::cpu

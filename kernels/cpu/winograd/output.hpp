@@ -24,7 +24,12 @@ class OutputTransform {
   static OutputStrides strides(const WinogradPlan& plan);
 
  private:
-  void finish(const Segment& segment, std::int64_t channel_tile, std::int64_t row);
+  /// What one row of a segment is in the output.
+  struct Part {
+    std::int64_t channels, columns;
+  };
+  /// Points the chain at its beginning.
+  Part at(const Segment& segment, std::int64_t channel_tile, std::int64_t row);
 
   const WinogradPlan& plan_;
   TileKernel tiles_;
