@@ -19,8 +19,17 @@ constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, 
 
 class Conv1x1 : public ::testing::TestWithParam<Strides> {
  protected:
-  Problem problem(const ConvCase& shape, DType output, Tail tail) {
-    return conv_problem(shape, {DType::f32, output, GetParam()}, tail, random_);
+  struct Types {
+    DType input, output;
+  };
+  /// All pairs of real types in nine calls.
+  Types next_types() {
+    constexpr DType kReal[] = {DType::f32, DType::f16, DType::bf16};
+    const int number = number_++;
+    return {kReal[number % 3], kReal[number / 3 % 3]};
+  }
+  Problem problem(const ConvCase& shape, Types types, Tail tail) {
+    return conv_problem(shape, {types.input, types.output, GetParam()}, tail, random_);
   }
   /// Whether the kernels take the problem; if they do, checks them with the first `most`
   /// configurations. Where the CPU has no AVX-512, checks that none is offered.
@@ -54,6 +63,9 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
   }
 
   Random random_{41};
+
+ private:
+  int number_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(All, Conv1x1,
                          ::testing::Values(Strides::channels_first, Strides::channels_last,
@@ -88,11 +100,9 @@ TEST_P(Conv1x1, OddShapes) {
       {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, unit_conv(3, 1)},
       {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, unit_conv(3, 2)},
   };
-  int number = 0;
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails) {
-      constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
-      const bool accepted = run(problem(shape, kTypes[number++ % 3], tail));
+      const bool accepted = run(problem(shape, next_types(), tail));
       if (is_dense() && tail != Tail::everything) {
         EXPECT_TRUE(accepted);
       }
@@ -107,7 +117,8 @@ TEST_P(Conv1x1, Configurations) {
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::everything})
-      run(problem(shape, DType::f32, tail), 100);
+      for (const DType type : {DType::f32, DType::f16})
+        run(problem(shape, {type, DType::f32}, tail), 100);
 }
 
 TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
@@ -118,7 +129,7 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
-      const Problem problem = this->problem(shape, DType::f32, tail);
+      const Problem problem = this->problem(shape, next_types(), tail);
       const KernelCase test(problem, random_);
       if (cpu::conv1x1_refusal(problem, test.chain())) continue;
       if (!offered_here(problem, test.chain())) continue;
@@ -140,11 +151,12 @@ TEST_P(Conv1x1, RawWeightsThatNoCacheKeeps) {
       {{2, 1001, 5, 4}, {150, 1001, 1, 1}, unit_conv(2, 1)},
       {{1, 600, 2, 7, 9}, {230, 600, 1, 1, 1}, unit_conv(3, 1)},
   };
-  constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
-  int number = 0, in_passing = 0;
+  int in_passing = 0;
   for (const ConvCase& shape : cases)
-    for (const Tail tail : {Tail::none, Tail::bias_norm_relu, Tail::add_gelu}) {
-      const Problem problem = this->problem(shape, kTypes[number++ % 3], tail);
+    for (const Types types : {Types{DType::f32, DType::f32}, Types{DType::f32, DType::f16},
+                              Types{DType::bf16, DType::f32}, Types{DType::f16, DType::bf16}}) {
+      const Tail tail = types.input == types.output ? Tail::bias_norm_relu : Tail::add_gelu;
+      const Problem problem = this->problem(shape, types, tail);
       const KernelCase test(problem, random_);
       if (cpu::conv1x1_refusal(problem, test.chain())) continue;
       if (!offered_here(problem, test.chain())) continue;
@@ -176,9 +188,10 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails)
-      for (const DType output : {DType::f32, DType::f16})
+      for (const Types types : {Types{DType::f32, DType::f32}, Types{DType::f32, DType::f16},
+                                Types{DType::f16, DType::bf16}, Types{DType::bf16, DType::f32}})
         for (const End end : {End::front, End::back}) {
-          const Problem problem = this->problem(shape, output, tail);
+          const Problem problem = this->problem(shape, types, tail);
           const SplitChain chain = optimize(lower(problem), {});
           if (cpu::conv1x1_refusal(problem, chain)) continue;
           if (!offered_here(problem, chain)) continue;
