@@ -26,10 +26,19 @@ const char* const kLarge[] = {
     "f32:1x70x33x19:nchw;conv(f32:65x70x3x3,pad=2x2,dilation=2x2,stride=1x2);activation(silu)",
 };
 
+// Chains that take more registers than the last tile of a row has besides those of a whole one.
+const char* const kNarrowTiles[] = {
+    "f32:2x6x12x8:nhwc;conv(f32:6x1x1x6:nhwc,stride=2x1,groups=6,pad=0x4);activation(power)",
+    "f16:2x9x33x26:nhwc;conv(f16:9x1x6x1:nhwc,stride=1x3,dilation=2x1,groups=9,pad=3x0);"
+    "norm(spatial,bf16:9)",
+};
+
 /// Samples, and problems large enough for every configuration to differ.
 std::vector<SolverSample> samples_and_large() {
   std::vector<SolverSample> samples = samples_on("cpu");
   for (int i = 0; i < 3; ++i) samples.push_back({find_solver("cpu_direct"), 100 + i, kLarge[i]});
+  for (int i = 0; i < 2; ++i)
+    samples.push_back({find_solver("cpu_depthwise"), 50 + i, kNarrowTiles[i]});
   return samples;
 }
 

@@ -55,7 +55,8 @@ class ColumnTiles final : public TileKernel {
   }
 
  private:
-  int most_sums() const override { return budget_.sums + budget_.indices; }
+  int most_sums() const override { return budget_.sums; }
+  int lasting_count() const override { return budget_.indices; }
   int sums_of(const RowTile& tile) const override { return plan_.step * rows_ * vectors_of(tile); }
   std::int64_t input_step() const override { return plan_.input_bytes(1); }
   int vectors_of(const RowTile& tile) const {
@@ -252,7 +253,7 @@ class ColumnTiles final : public TileKernel {
   Vec sum_at(const RowTile& tile, int output, int row, int v) const {
     return sum((output * rows_ + row) * vectors_of(tile) + v);
   }
-  Vec index(int first) const { return sum(budget_.sums + first); }
+  Vec index(int first) const { return lasting(first); }
   Vec kept(int i) const { return temporary(budget_.inputs + i); }
   Vec next_weight() {
     weight_turn_ = 1 - weight_turn_;

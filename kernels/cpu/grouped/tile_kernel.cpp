@@ -28,7 +28,7 @@ std::vector<std::byte> TileKernel::emit() {
   VectorCode& c = code_;
   c.enter();
   words_ = c.reserve_words(kWords);
-  for (int i = 0; i < most_sums(); ++i) c.vectors().take();
+  for (int i = 0; i < most_sums() + lasting_count(); ++i) c.vectors().take();
   c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, input))]);
   c.mov(word(kInput), rax);
   start();
@@ -179,7 +179,11 @@ void TileKernel::one_tile(const RowTile& tile) {
     c.jnz(next);
     c.L(end);
   }
+  // The chain may take what a narrower tile leaves over.
+  const RegisterPool full = c.vectors();
+  for (int i = sums_of(tile); i < most_sums(); ++i) c.vectors().give(i);
   finish_tile(tile);
+  c.vectors() = full;
 }
 
 void TileKernel::planes(const RowTile& tile) {

@@ -29,9 +29,11 @@ class TileKernel {
   };
 
   virtual int most_sums() const = 0;  ///< registers
-  virtual void start() {}             ///< once per call
-  virtual void start_block() {}       ///< x() and w() at the block
-  virtual void emit_tables() {}       ///< behind the code
+  /// Registers behind them that keep something from tile to tile.
+  virtual int lasting_count() const { return 0; }
+  virtual void start() {}        ///< once per call
+  virtual void start_block() {}  ///< x() and w() at the block
+  virtual void emit_tables() {}  ///< behind the code
   virtual int sums_of(const RowTile& tile) const = 0;
   /// Adds one input channel of the group at one depth. input() and w() point at it.
   virtual void sum_plane(const RowTile& tile) = 0;
@@ -54,8 +56,9 @@ class TileKernel {
   }
 
   Vec sum(int index) const { return code_.vec(index); }
-  /// Temporaries lie behind the sums; the chain may use them too.
-  Vec temporary(int index) const { return code_.vec(most_sums() + index); }
+  Vec lasting(int index) const { return code_.vec(most_sums() + index); }
+  /// Behind those; the chain may use them too.
+  Vec temporary(int index) const { return code_.vec(most_sums() + lasting_count() + index); }
   static Xbyak::Reg64 x() { return Xbyak::util::r8; }  ///< input at the tile
   static Xbyak::Reg64 w() { return Xbyak::util::r9; }  ///< weights
   static Xbyak::Reg64 input() { return Xbyak::util::rsi; }
