@@ -8,6 +8,7 @@
 
 #include "base/denormals.hpp"
 #include "base/half.hpp"
+#include "base/log.hpp"
 
 namespace fuseplan {
 namespace {
@@ -57,10 +58,17 @@ Trial::Trial(const CompileContext& context, const Question& question, const Para
 
 Trial::~Trial() = default;
 
+// A device whose kernel has failed gives nothing back any more.
+void Trial::release(void* memory) const noexcept try {
+  backend_.free(device_, memory);
+} catch (const std::exception& error) {
+  log(LogLevel::warning, "tune", "memory={},error={}", memory, error.what());
+}
+
 void* Trial::new_tensor(const Tensor& tensor, Fill fill) {
   const std::size_t bytes = tensor.bytes();
-  std::unique_ptr<void, std::function<void(void*)>> memory(
-      backend_.allocate(device_, bytes), [this](void* old) { backend_.free(device_, old); });
+  std::unique_ptr<void, std::function<void(void*)>> memory(backend_.allocate(device_, bytes),
+                                                           [this](void* old) { release(old); });
   const auto pattern = pattern_of(tensor.dtype, fill == Fill::positive ? 0.5 : -1, 1);
   for (std::size_t done = 0; done < bytes; done += pattern.size())
     backend_.copy(device_, static_cast<std::byte*>(memory.get()) + done, pattern.data(),

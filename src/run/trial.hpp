@@ -30,6 +30,7 @@ class Trial {
 
  private:
   enum class Fill { symmetric, positive };
+  void release(void* memory) const noexcept;
   void* new_tensor(const Tensor& tensor, Fill fill);
   void* new_operand(const Operand& operand);
 

@@ -148,7 +148,7 @@ Result enter(Safety safety) {
     State& s = state();
     const std::lock_guard lock(s.mutex);
     ++s.counters.calls;
-    if (s.countdown > 0 && --s.countdown == 0) return s.failure;
+    if (fails_now()) return s.failure;
   }
   return safety == unsafe_in_capture ? queues().unsafe_call() : cuda::kSuccess;
 }

@@ -64,7 +64,7 @@ FakeTensorMap map_of(const Told& told) {
 int enter() {
   const std::lock_guard lock(state().mutex);
   ++state().counters.calls;
-  return state().countdown > 0 && --state().countdown == 0 ? state().failure : kSuccess;
+  return fails_now() ? state().failure : kSuccess;
 }
 
 }  // namespace

@@ -28,6 +28,20 @@ void fail_call(long number, int code) {
   const std::lock_guard lock(state().mutex);
   state().countdown = number;
   state().failure = code;
+  state().keeps_failing = false;
+}
+
+void fail_from(long number, int code) {
+  fail_call(number, code);
+  const std::lock_guard lock(state().mutex);
+  state().keeps_failing = true;
+}
+
+bool fails_now() {
+  State& s = state();
+  if (s.countdown == 0 || --s.countdown > 0) return false;
+  if (s.keeps_failing) s.countdown = 1;
+  return true;
 }
 
 void set_seed(std::uint64_t seed) {

@@ -16,10 +16,14 @@ struct State {
   Counters counters;
   long countdown = 0;  ///< calls until one fails; 0: none
   int failure = 0;
+  bool keeps_failing = false;  ///< all calls behind that one
   std::uint64_t seed = 1;
   std::map<std::uintptr_t, std::size_t> memory;  ///< that kernels may touch
   std::optional<std::pair<std::string, std::string>> mutation;
 };
 State& state();
+
+/// Counts a call down; whether it is to fail. The caller holds the mutex.
+bool fails_now();
 
 }  // namespace fuseplan::emulator

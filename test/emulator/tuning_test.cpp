@@ -76,5 +76,25 @@ TEST(DeviceTuning, AFailingDeviceCostsTheSearchOnly) {
   }
 }
 
+// After a kernel's fault every call fails, those that free the search's memory too.
+TEST(DeviceTuning, ADeviceThatIsLostFailsTheCompilation) {
+  const std::string options = "--cache=mem --tune_ms=60000 --find_mode=normal";
+  const Handle keeps = emulated_handle(options.c_str());
+  find(options);
+  for (long call : {5, 12, 25, 40, 80}) {
+    emulator::reset();
+    const Handle handle = emulated_handle(options.c_str());
+    EmulatedCase c(driver::parse_problem(kConv));
+    emulator::fail_from(call, 700);
+    const fuseplanStatus_t status = fuseplanCompilePlan(handle.get(), c.plan());
+    const std::string message = fuseplanGetLastErrorMessage();
+    emulator::fail_call(0, 0);
+    EXPECT_NE(status, fuseplanStatusSuccess) << "call " << call;
+    EXPECT_NE(message.find("CUDA_ERROR_FAKE_700"), std::string::npos) << message;
+  }
+  emulator::reset();
+  find(options);
+}
+
 }  // namespace
 }  // namespace fuseplan::test
