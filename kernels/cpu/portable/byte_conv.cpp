@@ -46,7 +46,7 @@ struct PackedBytes {
 
   void pack(const std::int8_t* raw, std::int16_t* packed, const Parallel& parallel) const {
     const auto& s = raw_stride;
-    parallel(static_cast<int>(blocks), [&](int block) {
+    for_each_unit(parallel, blocks, [&](std::int64_t block) {
       std::int16_t* to = packed + block * kChannels * channel;
       std::fill_n(to, kChannels * channel, std::int16_t{0});
       for (int k = 0; k < channel_count(block); ++k)
@@ -240,11 +240,15 @@ void ByteConvProgram::run(const Arguments& arguments) const {
   const std::int64_t wanted = std::int64_t{3} * arguments.parallel.threads();
   const std::int64_t parts =
       std::clamp(ceil_div(wanted, cells), std::int64_t{1}, weights_.blocks_per_group);
-  arguments.parallel(static_cast<int>(cells * parts), [&](int task) {
+  const int tasks = tasks_for(cells * parts, arguments.parallel);
+  arguments.parallel(tasks, [&](int task) {
     Scratch local;
     Worker worker(*this, launch, local);
-    worker.run_cell(cell_of(task / parts), split(weights_.blocks_per_group, static_cast<int>(parts),
-                                                 static_cast<int>(task % parts)));
+    const Range units = split(cells * parts, tasks, task);
+    for (long unit = units.first; unit < units.last; ++unit)
+      worker.run_cell(cell_of(unit / parts),
+                      split(weights_.blocks_per_group, static_cast<int>(parts),
+                            static_cast<int>(unit % parts)));
   });
 }
 

@@ -164,10 +164,8 @@ void ConvProgram::run(const Arguments& arguments) const {
   // Few cells: share out the channels of each. Sums do not depend on it.
   const std::int64_t wanted = std::int64_t{3} * arguments.parallel.threads();
   const std::int64_t parts = std::clamp(ceil_div(wanted, cells), std::int64_t{1}, weights_.blocks);
-  arguments.parallel(static_cast<int>(cells * parts), [&](int task) {
-    Scratch local;
-    Worker worker(*this, launch, local);
-    std::int64_t at = task / parts;
+  const auto run_unit = [&](Worker& worker, long unit) {
+    std::int64_t at = unit / parts;
     const std::int64_t column = at % column_cells * cell_columns_;
     at /= column_cells;
     const std::int64_t row = at % row_cells * cell_rows_;
@@ -179,8 +177,15 @@ void ConvProgram::run(const Arguments& arguments) const {
                           column,
                           std::min(column + cell_columns_, columns)};
     const Range blocks =
-        split(weights_.blocks, static_cast<int>(parts), static_cast<int>(task % parts));
+        split(weights_.blocks, static_cast<int>(parts), static_cast<int>(unit % parts));
     for (long block = blocks.first; block < blocks.last; ++block) worker.run_block(cell, block);
+  };
+  const int tasks = tasks_for(cells * parts, arguments.parallel);
+  arguments.parallel(tasks, [&](int task) {
+    Scratch local;
+    Worker worker(*this, launch, local);
+    const Range units = split(cells * parts, tasks, task);
+    for (long unit = units.first; unit < units.last; ++unit) run_unit(worker, unit);
   });
 }
 

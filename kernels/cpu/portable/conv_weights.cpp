@@ -41,7 +41,7 @@ std::string PackedWeights::format() const {
 void PackedWeights::pack(const void* raw, float* packed, const Parallel& parallel) const {
   const auto& s = raw_.stride;
   const auto element = static_cast<std::int64_t>(size_of(dtype_));
-  parallel(static_cast<int>(blocks), [&](int block) {
+  for_each_unit(parallel, blocks, [&](std::int64_t block) {
     float* to = packed + block * block_floats;
     std::fill_n(to, block_floats, 0.0f);
     const BlockShape shape{static_cast<int>(channels), channel_count(block), kTileChannels};
