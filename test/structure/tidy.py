@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """tidy.py <root> <build directory> <stage>...: clang-tidy over the sources of some stages.
 
-Files whose text, headers and checks have not changed since they were found clean are left out."""
+Files whose text, checks and headers (all those of the library) have not changed since they were
+found clean are left out."""
 
 import concurrent.futures
 import hashlib
@@ -10,6 +11,13 @@ import os
 import pathlib
 import subprocess
 import sys
+
+SHARED = {".h", ".hpp", ".def"}
+
+
+def headers(root):
+    folders = [root / name for name in ("src", "solvers", "kernels", "include")]
+    return [path for folder in folders for path in folder.rglob("*") if path.suffix in SHARED]
 
 
 def digest(paths):
@@ -41,7 +49,7 @@ def main():
     sources = [source for stage in sys.argv[3:] for source in sorted((root / stage).rglob("*.cpp"))]
     stamps = build / "tidy-stamps"
     stamps.mkdir(exist_ok=True)
-    shared = digest([root / ".clang-tidy", *root.glob("src/**/*.hpp"), *root.glob("src/**/*.def")])
+    shared = digest([root / ".clang-tidy", *headers(root)])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         clean = list(pool.map(lambda source: is_clean(build, source, shared, stamps), sources))
     print(f"{len(sources)} files, {clean.count(False)} with findings")
