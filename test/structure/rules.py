@@ -4,6 +4,7 @@
 Each check takes the path of a file (relative to the root) and its text, and yields complaints.
 """
 
+import posixpath
 import re
 
 # A directory sees itself and what stands left of it.
@@ -36,8 +37,9 @@ PRIVATE_LIBRARIES = [
     (r"fuseplan/.*", r"(src/(api|driver|miopen)|include|examples|test)/.*"),
 ]
 
-SOURCE = re.compile(r".*\.(c|h|cpp|hpp|def)$")
+SOURCE = re.compile(r".*\.(c|h|cu|cpp|hpp|def)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 MAX_LINES = 400
 UNFINISHED = re.compile("|".join(("TO" + "DO", "FIX" + "ME", r"\bGTEST_" + "SKIP", r"\bDIS" + "ABLED_")))
 
@@ -106,5 +108,15 @@ def check_ascii(path, text):
 CHECKS = [check_includes, check_licence, check_length, check_finished, check_ascii]
 
 
-def complaints(path, text):
+def check_links(path, text, exists):
+    for match in LINK.finditer(text):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1]))
+        if ":" not in match[1] and not exists(target):
+            yield f"links to {match[1]}, which is not there"
+
+
+def complaints(path, text, exists):
+    """`exists` tells whether the tree has a path. Of Markdown only the links are looked at."""
+    if path.endswith(".md"):
+        return list(check_links(path, text, exists))
     return [complaint for check in CHECKS for complaint in check(path, text)]
