@@ -8,7 +8,7 @@ namespace fuseplan {
 /// Where buffers come from: the caller's functions (fuseplanSetAllocator) or the system's.
 /// `allocate` may return memory of any alignment; Buffer aligns inside it.
 struct Allocator {
-  void* (*allocate)(void* context, std::size_t bytes) = nullptr;  ///< nullptr: aligned_alloc
+  void* (*allocate)(void* context, std::size_t bytes) = nullptr;  ///< nullptr: posix_memalign
   void (*deallocate)(void* context, void* memory) = nullptr;
   void* context = nullptr;
 };

@@ -40,8 +40,6 @@ struct GroupedShape {
     return block * step / g.group_outputs * g.group_inputs;
   }
   std::int64_t taps() const { return g.filter[1] * g.filter[2]; }
-  /// Outputs of a block that a full tile holds, in vectors of columns or columns.
-  int outputs_of_tile() const { return lanes_are_channels ? 1 : step; }
 
   // Packed weights, in bytes: a header for each block, then [depth][input of the group] planes, in
   // which a permutation may stand before [row][column][output of the block].

@@ -36,7 +36,6 @@ class Finisher {
   void join_axes(std::vector<View*> extra = {});
 
   const View& output() const { return output_; }
-  DType output_dtype() const { return output_dtype_; }
 
   /// What is computed once per launch; lives in the scratch memory of the launching thread.
   struct Launch {
