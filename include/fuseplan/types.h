@@ -39,7 +39,7 @@ typedef struct fuseplanPlan* fuseplanPlan_t;                                   /
 typedef struct fuseplanOp* fuseplanOp_t;                     /* plan.h; belongs to its plan */
 typedef struct fuseplanOperatorArgs* fuseplanOperatorArgs_t; /* args.h */
 
-/* A queue of device work: CUstream or hipStream_t on a GPU handle. A CPU handle has none (NULL). */
+/* A queue of device work: a CUstream on a CUDA handle. A CPU handle has none (NULL). */
 typedef void* fuseplanAcceleratorQueue_t;
 
 /* ---- Status ------------------------------------------------------------------------------ */

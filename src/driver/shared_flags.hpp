@@ -12,7 +12,7 @@ namespace fuseplan::driver {
 
 /// --device, --threads and --options, which every command takes that makes a handle.
 inline void add_handle_flags(CLI::App& command, MeasureOptions& options) {
-  command.add_option("--device", options.device, "cpu, cuda:N or hip:N")->capture_default_str();
+  command.add_option("--device", options.device, "cpu or cuda:N")->capture_default_str();
   command.add_option("--threads", options.threads, "CPU threads; 0: as many as OpenMP offers")
       ->check(CLI::Range(0, 4096));
   command.add_option("--options", options.library_options,

@@ -23,8 +23,8 @@ MIOPEN_EXPORT const char* fuseplanMiopenGetLastErrorMessage(void);
 /* ---- Handles --------------------------------------------------------------------------------
  *
  * A handle is a device with what was compiled for it. The environment variable FUSEPLAN_DEVICE
- * names the device ("cpu", "cuda:0", "hip:0"); the CPU is the default. On the CPU all pointers are
- * host pointers, calls return when their work is done, and a stream is kept but not used. */
+ * names the device ("cpu", "cuda:0"); the CPU is the default. On the CPU all pointers are host
+ * pointers, calls return when their work is done, and a stream is kept but not used. */
 
 MIOPEN_EXPORT miopenStatus_t miopenCreate(miopenHandle_t* handle);
 MIOPEN_EXPORT miopenStatus_t miopenCreateWithStream(miopenHandle_t* handle,
