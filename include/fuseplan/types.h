@@ -104,7 +104,10 @@ typedef enum FUSEPLAN_INT {
                                                     every run */
   FUSEPLAN_CONVOLUTION_ATTRIB_STRICT = 32 /* 0 or 1. Only kernels that multiply and add what the
                                              definition does; no Winograd, no FFT, no
-                                             f32 as sums of bf16 */
+                                             f32 as sums of bf16. Without it an infinity
+                                             or NaN in x may also make NaN of outputs up to
+                                             5 pixels away which do not read it, and an
+                                             infinity in x or w may give NaN */
 } fuseplanConvolutionAttrib_t;
 
 typedef enum FUSEPLAN_INT {

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <charconv>
 #include <cstdio>
-#include <mutex>
 
 #include "base/environment.hpp"
+#include "base/fork.hpp"
 
 namespace fuseplan {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 void write_to_stderr(void*, LogLevel, const char* line) { std::fprintf(stderr, "%s\n", line); }
 
 struct Logger {
-  std::mutex mutex;
+  ForkedMutex mutex;
   LogSink sink = nullptr;
   void* context = nullptr;
   LogSink default_sink = nullptr;
@@ -38,7 +38,7 @@ Logger& logger() {
 }  // namespace
 
 void set_log_sink(LogSink sink, void* context) {
-  const std::lock_guard lock(logger().mutex);
+  const auto lock = logger().mutex.lock();
   logger().sink = sink;
   logger().context = context;
 }
@@ -60,7 +60,7 @@ bool log_enabled(LogLevel level) {
 
 void log_line(LogLevel level, std::string_view category, std::string_view text) noexcept try {
   const std::string line = fmt::format("fuseplan_{},{}", category, text);
-  const std::lock_guard lock(logger().mutex);
+  const auto lock = logger().mutex.lock();
   if (logger().sink != nullptr) {
     logger().sink(logger().context, level, line.c_str());
   } else if (logger().default_sink != nullptr) {

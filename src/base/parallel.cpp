@@ -2,7 +2,6 @@
 #include "base/parallel.hpp"
 
 #include <omp.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -10,11 +9,11 @@
 #include <cstdint>
 #include <exception>
 #include <latch>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/denormals.hpp"
+#include "base/fork.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
 
@@ -125,7 +124,7 @@ class Team {
  public:
   Team() = default;
   ~Team() {
-    const std::lock_guard lock(mutex_);
+    const auto lock = mutex_.lock();
     total_ -= size_ - 1;
   }
   Team(const Team&) = delete;
@@ -135,7 +134,7 @@ class Team {
 
  private:
   bool grow(int threads) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = mutex_.lock();
     const int more = threads - size_;
     if (total_ + more > proven_ && !prove(more)) return false;
     // Made here, where none of our threads can take what was just seen to be there.
@@ -164,7 +163,7 @@ class Team {
   }
 
   int size_ = 1;
-  inline static std::mutex mutex_;
+  inline static ForkedMutex mutex_;
   inline static int total_ = 0, proven_ = 0;  // threads besides the callers
   inline static unsigned refusals_ = 0;
 };
@@ -175,12 +174,6 @@ bool openmp_has(int threads) {
   thread_local Team team;
   return team.has(std::min(threads, omp_get_thread_limit()));
 }
-
-// The child of a fork inherits libgomp's record of its pool without the threads in it, and would
-// wait for them for ever. Registered when the library is loaded: the pool may be the program's.
-std::atomic<bool> forked{false};
-[[maybe_unused]] const int registered =
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
 
 // Race detectors cannot see through libgomp's own fork and join.
 #ifdef __SANITIZE_THREAD__
@@ -201,7 +194,9 @@ void Parallel::run(int count, Task task, void* argument) const {
   if (loop_ != nullptr) {
     loop_(context_, count, Crossing::call, &crossing);
   } else {
-    const bool avoid_openmp = forked.load(std::memory_order_relaxed) || kThreadSanitizer;
+    // The child of a fork inherits libgomp's record of its pool, which may be the program's,
+    // without the threads in it, and would wait for them for ever.
+    const bool avoid_openmp = fork_generation() > 0 || kThreadSanitizer;
     const int threads = std::min(threads_, count);
     const auto loop = avoid_openmp || !openmp_has(threads) ? loop_threads : loop_openmp;
     loop(threads, count, Crossing::call, &crossing);

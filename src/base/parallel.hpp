@@ -51,7 +51,7 @@ constexpr Range split(long total, int parts, int index) {
 
 /// Into how many parts to split that many units of about the same work: a few for each thread, as
 /// some may be late.
-constexpr int tasks_for(long units, const Parallel& parallel) {
+inline int tasks_for(long units, const Parallel& parallel) {
   constexpr long kPerThread = 8;
   const long most = kPerThread * parallel.threads();
   return static_cast<int>(units < most ? units : most);

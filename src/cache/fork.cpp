@@ -24,7 +24,6 @@ void in_child() {
   // Close, never unlock: the lock belongs to the open file description, which the parent shares.
   for (const int fd : state.lock_descriptors) ::close(fd);
   state.lock_descriptors.clear();
-  ++state.generation;
   release();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "expr/passes.hpp"
 
+#include "base/denormals.hpp"
 #include "base/status.hpp"
 #include "expr/split.hpp"
 
@@ -51,6 +52,7 @@ bool PassOptions::is_enabled(const PassInfo& pass) const {
 
 SplitChain optimize(const Chain& chain, const PassOptions& options, std::vector<PassReport>* report,
                     bool with_text) {
+  const StandardFloats floats;  // constants are folded
   Chain optimized = chain;
   for (const PassInfo& pass : kPasses) {
     PassReport entry = run(pass, options.is_enabled(pass), report && with_text, optimized);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/log.hpp"
@@ -22,6 +23,9 @@ CacheKey tuning_key(const CompileContext& context, const Problem& problem,
                     const Solvers& accepted) {
   std::string names;
   for (const Solver* solver : accepted) names += fmt::format("{} ", solver->id());
+  // Some solvers try others with a part of the problem.
+  std::vector<std::string> off = context.filter.disabled;
+  std::ranges::sort(off);
   return KeyBuilder()
       .field("library", build_id())
       .field("toolchain", context.backend->toolchain_id())
@@ -29,13 +33,15 @@ CacheKey tuning_key(const CompileContext& context, const Problem& problem,
       .field("device", context.backend->device_name(context.device))
       .field("threads", context.threads)
       .field("solvers", names)
+      .field("solvers_off", fmt::format("{}", fmt::join(off, " ")))
       .field("passes_off", context.options.passes.disabled)
       .field("problem", to_text(problem))
       .build();
 }
 
 // A kernel that an execution asks for may lack the pinned configuration: with the output to blend
-// in, say, a register less is free. Then it is not pinned; compiling has apply_pin() refuse it.
+// in, say, a register less is free. Then it is not pinned; compiling has select_with_pin() refuse
+// it.
 std::optional<Choice> pinned(const CompileContext& context, const Question& question,
                              const Solvers& accepted) {
   const PinnedChoice& pin = context.options.pin;
@@ -82,16 +88,18 @@ std::vector<Candidate> first_to_last(Candidate first, std::vector<Candidate> can
 
 }  // namespace
 
-void apply_pin(const CompileContext& context, const Question& question, Selection& selection) {
+Selection select_with_pin(const CompileContext& context, const Question& question) {
+  Selection selection = select_solvers(question, context.filter);
   const PinnedChoice& pin = context.options.pin;
-  if (selection.accepted.empty() || pin.config.empty()) return;
+  if (selection.accepted.empty() || pin.config.empty()) return selection;
   const Solver& solver = *selection.accepted.front();
-  if (pin.solver != solver.id() || solver.offers(question, pin.config)) return;
+  if (pin.solver != solver.id() || solver.offers(question, pin.config)) return selection;
   selection.rejections.push_back(
       {RejectCode::SwitchedOff, pin.solver, -1, "config", pin.config,
        fmt::format("one of {}", fmt::join(solver.configs(question), "  ")),
        "the pin option asks for one configuration only"});
   selection.accepted.erase(selection.accepted.begin());
+  return selection;
 }
 
 Choice choose(const CompileContext& context, const Question& question, const Solvers& accepted) {

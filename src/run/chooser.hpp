@@ -6,8 +6,8 @@
 
 namespace fuseplan {
 
-/// Has a solver decline whose pinned configuration it does not list for this problem.
-void apply_pin(const CompileContext& context, const Question& question, Selection& selection);
+/// Who may run it. A solver whose pinned configuration it does not list for this problem declines.
+Selection select_with_pin(const CompileContext& context, const Question& question);
 
 /// Decides between the accepted solvers and their configurations without timing anything: what an
 /// option pins if the solver lists it, else the stored winner of a search, else the shipped table,

@@ -10,8 +10,18 @@
 #include "run/chooser.hpp"
 
 namespace fuseplan {
-
 namespace {
+
+/// What the solvers are asked about a plan on a handle.
+struct Inquiry {
+  CompileContext context;
+  Problem problem;
+  SplitChain chain = optimize(lower(problem), context.options.passes);
+  Question question{problem, chain, context.traits, &context.filter};
+
+  Inquiry(CompileContext on, Problem what) : context(std::move(on)), problem(std::move(what)) {}
+  Inquiry(const Inquiry&) = delete;
+};
 
 /// Moves the solvers that failed after they accepted to those that declined.
 void decline(Support& support, std::vector<Rejection> failures) {
@@ -134,12 +144,9 @@ void Plan::keep_failures(const Handle& handle, std::vector<Rejection> failures) 
 }
 
 Support Plan::query(const Handle& handle, bool with_candidates) const {
-  const Problem problem = this->problem();
-  const CompileContext context = handle.compile_context(filter_on(handle));
-  const SplitChain chain = optimize(lower(problem), context.options.passes);
-  const Question question{problem, chain, context.traits, &context.filter};
-  Support support{select_solvers(question, context.filter), {}, {}};
-  apply_pin(context, question, support.selection);
+  const Inquiry inquiry(handle.compile_context(filter_on(handle)), problem());
+  const auto& [context, problem, chain, question] = inquiry;
+  Support support{select_with_pin(context, question), {}, {}};
   auto& accepted = support.selection.accepted;
   if (accepted.empty()) return support;
   support.choice = choose(context, question, accepted);
@@ -156,11 +163,9 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
 }
 
 void Plan::store_winner(const Handle& handle, std::string_view candidate) const {
-  const Problem problem = this->problem();
-  const CompileContext context = handle.compile_context(filter_on(handle));
-  const SplitChain chain = optimize(lower(problem), context.options.passes);
-  const Question question{problem, chain, context.traits, &context.filter};
-  const auto accepted = select_solvers(question, context.filter).accepted;
+  const Inquiry inquiry(handle.compile_context(filter_on(handle)), problem());
+  const auto& [context, problem, chain, question] = inquiry;
+  const auto accepted = select_with_pin(context, question).accepted;
   const auto found = find_candidate(question, accepted, candidate);
   require(found.has_value(), Status::InvalidValue, "\"{}\" is no solver:config that {} accepts",
           candidate, to_text(problem));

@@ -2,8 +2,8 @@
 #include "run/search.hpp"
 
 #include <chrono>
-#include <mutex>
 
+#include "base/fork.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "run/race.hpp"
@@ -18,8 +18,8 @@ double now_us() {
       .count();
 }
 
-std::mutex& one_at_a_time() {
-  static std::mutex& mutex = *new std::mutex;
+ForkedMutex& one_at_a_time() {
+  static ForkedMutex& mutex = *new ForkedMutex;
   return mutex;
 }
 
@@ -81,8 +81,8 @@ class Field {
 std::optional<TuningValue> search(const CompileContext& context, const Question& question,
                                   const std::vector<Candidate>& candidates,
                                   const Parallel& parallel) {
-  std::unique_lock lock(one_at_a_time(), std::defer_lock);
-  if (!parallel.is_callers()) lock.lock();
+  std::unique_lock<std::mutex> lock;
+  if (!parallel.is_callers()) lock = one_at_a_time().lock();
   try {
     const double start = now_us();
     Field field(context, question, candidates, parallel);

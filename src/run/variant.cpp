@@ -104,13 +104,13 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
                                             const Parallel* timing,
                                             std::vector<Rejection>* failures) {
   const auto start = std::chrono::steady_clock::now();
-  const StandardFloats floats;  // constants are folded, and the code is kept for others
+  const StandardFloats floats;  // the code is kept for others
   SplitChain chain = optimize(lower(problem), context.options.passes);
   auto variant =
       std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});
   const Question question{variant->problem, variant->chain, context.traits, &context.filter};
-  Selection selection = select_solvers(question, context.filter);
-  if (timing != nullptr) apply_pin(context, question, selection);
+  Selection selection = timing != nullptr ? select_with_pin(context, question)
+                                          : select_solvers(question, context.filter);
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {
     const Solver& solver = *choice.candidate.solver;
     try {

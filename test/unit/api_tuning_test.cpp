@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Find modes as a user sees them: who chose, how often something was timed, and who may say what.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <latch>
+#include <string_view>
 #include <thread>
 
 #include "api_world.hpp"
@@ -289,6 +294,44 @@ TEST_F(Tuning, AWinnerCanBeBroughtAlong) {
   EXPECT_NE(explained.find(rows.back().config), std::string::npos) << explained;
   EXPECT_NE(explained.find("(tuned"), std::string::npos) << explained;
 }
+
+#ifndef __SANITIZE_THREAD__
+/// Where a search says what it does: in a log callback, which waits there.
+struct Held {
+  std::latch reached{1}, go_on{1};
+  static void wait(void* self, fuseplanLogLevel_t, const char* line) {
+    if (!std::string_view(line).starts_with("fuseplan_tune,candidate")) return;
+    if (static_cast<Held*>(self)->waits.exchange(false)) static_cast<Held*>(self)->stop();
+  }
+  void stop() {
+    reached.count_down();
+    go_on.wait();
+  }
+  std::atomic<bool> waits{true};
+};
+
+// A thread that searches, and logs, is not there in the child to let others do so.
+TEST_F(Tuning, AChildForkedDuringASearchMaySearch) {
+  Held held;
+  ASSERT_TRUE(ok(fuseplanSetLogCallback(Held::wait, &held)));
+  ASSERT_TRUE(ok(fuseplanSetLogLevel(fuseplanLogTrace)));
+  std::thread searching([&] { compile(handle("--cache=off --find_mode=normal")); });
+  held.reached.wait();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    _exit(compile(handle("--cache=off --find_mode=normal")).source() == "tuned" ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+  held.go_on.count_down();
+  searching.join();
+  ASSERT_TRUE(ok(fuseplanSetLogLevel(fuseplanLogWarning)));
+  ASSERT_TRUE(ok(fuseplanSetLogCallback(nullptr, nullptr)));
+}
+#endif
 
 }  // namespace
 }  // namespace fuseplan::test

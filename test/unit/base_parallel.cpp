@@ -8,11 +8,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan {
@@ -122,6 +124,32 @@ TEST(Parallel, WorksInTheChildOfAFork) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+}
+
+// The thread that holds them in the parent is not there.
+TEST(ForkedMutex, IsFreeInAChild) {
+  ForkedMutex mutex;
+  std::latch locked(1), done(1);
+  std::thread holder([&] {
+    const auto lock = mutex.lock();
+    locked.count_down();
+    done.wait();
+  });
+  locked.wait();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(10);
+    const auto first = mutex.lock();
+    bool excludes = false;
+    std::thread([&] { excludes = !first.mutex()->try_lock(); }).join();
+    _exit(excludes ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "wait status " << status;
+  done.count_down();
+  holder.join();
 }
 
 // Ends with 0 if every task of some loops ran, which had no threads, in a process with its own

@@ -118,6 +118,7 @@ TEST_F(RunKeys, APinBindsWhatIsCompiledAndNotWhatIsMadeLater) {
 
 TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
   context_.options.passes.disabled = 4;
+  context_.filter.disabled = {"cpu_winograd", "cpu_direct"};
   const Problem problem = parse_problem(kProblem);
   const SplitChain chain = optimize(lower(problem), context_.options.passes);
   const Question question{problem, chain, context_.traits};
@@ -130,7 +131,8 @@ TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
   const std::string expected =
       "library=" + build_id() + "\ntoolchain=" + cpu_backend().toolchain_id() +
       "\ntarget=" + context_.traits.to_text() + "\ndevice=" + cpu_backend().device_name(0) +
-      "\nthreads=3\nsolvers=" + names + "\npasses_off=4\nproblem=" + kProblem + "\n";
+      "\nthreads=3\nsolvers=" + names +
+      "\nsolvers_off=cpu_direct cpu_winograd\npasses_off=4\nproblem=" + kProblem + "\n";
   sqlite::Connection database(context_.store->location(), sqlite::Access::read_only);
   auto query = database.query("SELECT key_text FROM tuning");
   ASSERT_TRUE(query.step());

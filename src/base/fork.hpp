@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+namespace fuseplan {
+
+/// Forks between the process that loaded the library and this one. A child of fork inherits memory
+/// as it was, with only the forking thread alive: what other threads were about to do is not done.
+unsigned fork_generation();
+
+/// True in a child for things made before its fork.
+class Generation {
+ public:
+  Generation() : made_(fork_generation()) {}
+  bool stale() const { return made_ != fork_generation(); }
+
+ private:
+  unsigned made_;
+};
+
+/// A mutex whose holder may not be there any more: a child of fork has another one.
+class ForkedMutex {
+ public:
+  [[nodiscard]] std::unique_lock<std::mutex> lock();
+
+ private:
+  struct Mutex {
+    Mutex* before;  ///< the parent's, never freed: the forking thread may hold it
+    std::mutex mutex{};
+    Generation generation{};
+  };
+  std::atomic<Mutex*> current_{nullptr};
+};
+
+}  // namespace fuseplan
