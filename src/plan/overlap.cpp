@@ -2,6 +2,7 @@
 #include "plan/overlap.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace fuseplan {
 namespace {
@@ -36,7 +37,7 @@ class Walk {
       least += axis.least * axis.stride;
       most += axis.most * axis.stride;
     }
-    return search(axes_.size(), low, high);
+    return low <= most && high >= least && search(axes_.size(), low, high);
   }
 
  private:
@@ -45,10 +46,25 @@ class Walk {
     std::int64_t inner_least = 0, inner_most = 0;  // where axes of smaller strides can lead
   };
 
+  // Where the axes from one on lead is a multiple of what divides all their strides; the axes of
+  // smaller strides must go the rest. Rows of planes and pixels of channels that interleave are
+  // told apart by this alone, where a search would try them all.
+  bool is_divisible(std::size_t count, std::int64_t low, std::int64_t high) const {
+    std::int64_t divisor = 0;
+    for (std::size_t inner = count; inner-- > 0;) {
+      const Axis& axis = axes_[inner];
+      divisor = std::gcd(divisor, axis.stride);
+      if (floor_div(high - axis.inner_least, divisor) * divisor < low - axis.inner_most)
+        return false;
+    }
+    return true;
+  }
+
   // With the first `count` axes.
   bool search(std::size_t count, std::int64_t low, std::int64_t high) {
     if (--steps_ < 0) return true;
     if (count == 0) return low <= 0 && 0 <= high;
+    if (!is_divisible(count, low, high)) return false;
     const Axis& axis = axes_[count - 1];
     const std::int64_t first = std::max(axis.least, -floor_div(axis.inner_most - low, axis.stride));
     const std::int64_t last = std::min(axis.most, floor_div(high - axis.inner_least, axis.stride));

@@ -102,6 +102,25 @@ TEST(PlanOverlap, SlicesOfOneBufferAreApart) {
                            parse_tensor("f32:2x7x8x8:s640,64,8,1"), 4 * 192));
 }
 
+// Two tensors that take turns in one buffer, each in an order of its own.
+TEST(PlanOverlap, OfInterleavedLayoutsIsTold) {
+  const Tensor pixels = parse_tensor("f32:64x64x14x14:s2,128,8192,114688"),
+               planes = parse_tensor("f32:64x64x14x14:s25088,392,28,2");
+  for (const std::int64_t turn : {-1, 1, 3, 99}) {
+    EXPECT_FALSE(may_overlap(pixels, planes, 4 * turn)) << turn;
+    EXPECT_TRUE(may_overlap(pixels, planes, 4 * turn + 1)) << turn;
+  }
+  EXPECT_TRUE(may_overlap(pixels, planes, 8));
+  // Four elements of every eight, and then five.
+  EXPECT_FALSE(may_overlap(parse_tensor("f16:30x4x7x9x11:s8,1,240,1680,15120"),
+                           parse_tensor("f16:30x4x7x9x11:s5544,1,792,88,8"), 2 * 4));
+  EXPECT_TRUE(may_overlap(parse_tensor("f16:30x5x7x9x11:s8,1,240,1680,15120"),
+                          parse_tensor("f16:30x4x7x9x11:s5544,1,792,88,8"), 2 * 4));
+  // So within every other image.
+  EXPECT_FALSE(may_overlap(parse_tensor("i8:5x31x4x17:s34000,8,1,248"),
+                           parse_tensor("i8:5x31x4x17:s34000,136,1,8"), 4));
+}
+
 TEST(PlanOverlap, IsTakenForGrantedWhereTellingTakesLong) {
   // Many sums of strides come near each other before two of them meet, or none does.
   const Tensor odd{DType::f32,
