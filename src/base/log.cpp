@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -35,6 +36,9 @@ Logger& logger() {
   return instance;
 }
 
+// Texts of other libraries may hold what would end or garble a line.
+bool is_control(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
+
 }  // namespace
 
 void set_log_sink(LogSink sink, void* context) {
@@ -59,7 +63,8 @@ bool log_enabled(LogLevel level) {
 }
 
 void log_line(LogLevel level, std::string_view category, std::string_view text) noexcept try {
-  const std::string line = fmt::format("fuseplan_{},{}", category, text);
+  std::string line = fmt::format("fuseplan_{},{}", category, text);
+  std::ranges::replace_if(line, is_control, ' ');
   const auto lock = logger().mutex.lock();
   if (logger().sink != nullptr) {
     logger().sink(logger().context, level, line.c_str());

@@ -30,7 +30,7 @@ void set_log_level(LogLevel level);
 /// warnings, MIOpen's default. Nothing for any other text.
 std::optional<LogLevel> parse_log_level(std::string_view text);
 bool log_enabled(LogLevel level);
-/// Writes "fuseplan_<category>,<text>".
+/// Writes "fuseplan_<category>,<text>", each control character as a space.
 void log_line(LogLevel level, std::string_view category, std::string_view text) noexcept;
 
 template <typename... Args>

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace fuseplan {
 namespace {
+
+using namespace std::string_view_literals;
 
 /// Collects messages for its lifetime.
 class Collected {
@@ -47,6 +50,12 @@ TEST(Log, QuietIsQuiet) {
   set_log_level(LogLevel::quiet);
   log(LogLevel::fatal, "plan", "never seen");
   EXPECT_TRUE(collected.lines.empty());
+}
+
+TEST(Log, LinesAreOne) {
+  Collected collected;
+  log(LogLevel::error, "cache", "{}", "a\nb\r\tc\0d\x7f\x1b e \u00e9"sv);
+  EXPECT_EQ(collected.lines, std::vector<std::string>{"fuseplan_cache,a b  c d   e \u00e9"});
 }
 
 // The sink is not thread-safe on purpose; the logger promises to call it one thread at a time.
