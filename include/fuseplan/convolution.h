@@ -46,8 +46,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanInitConvolutionNdDescriptor(
 FUSEPLAN_API fuseplanStatus_t
 fuseplanSetConvolutionPadding(fuseplanConvolutionDescriptor_t convDesc, int spatialDim,
                               const int* padLow, const int* padHigh);
-/* Writes as many numbers as there are spatial dimensions. NULLs are skipped.
- * BadParm: requestedSpatialDim is more than there are. */
+/* Writes requestedSpatialDim numbers into each array. NULLs are skipped. BadParm:
+ * requestedSpatialDim below 0 or more than there are. */
 FUSEPLAN_API fuseplanStatus_t fuseplanGetConvolutionPadding(
     fuseplanConvolutionDescriptor_t convDesc, int requestedSpatialDim, int* padLow, int* padHigh);
 

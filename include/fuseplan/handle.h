@@ -41,10 +41,10 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetLogLevel(fuseplanLogLevel_t level);
  *
  * `device` is "cpu" or "cuda:<n>"; NULL is "cpu". `stream` is a queue of that device, which stays
  * the caller's and must outlive its use by the handle; NULL is the device's default. A CPU handle
- * takes NULL only: its calls return when the work is done. BadParm: `handle` NULL, or a stream on
- * the CPU. InvalidValue: a name that no backend of this build has, "hip:<n>" among them; the
- * message lists the backends it has. NotInitialized: a device that is not there. BadOption: a
- * FUSEPLAN_* variable is not understood. */
+ * takes NULL only: its calls return when the work is done. BadParm: `handle` NULL, `device` empty,
+ * or a stream on the CPU. InvalidValue: a name that no backend of this build has, "hip:<n>" among
+ * them; the message lists the backends it has. NotInitialized: a device that is not there.
+ * BadOption: a FUSEPLAN_* variable is not understood. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreate(fuseplanHandle_t* handle);
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateForDevice(fuseplanHandle_t* handle, const char* device);
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateWithStream(fuseplanHandle_t* handle,

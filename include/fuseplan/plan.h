@@ -215,7 +215,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanPlanToString(fuseplanPlan_t plan, char* te
 /* A plan from such text. The marks `alpha` and `beta`, which logs add to kernels that blend, are
  * accepted and dropped: in a plan, blending comes with the arguments of each execution.
  * InvalidValue: text that cannot be read; the message quotes the piece. BadParm, UnsupportedOp: ops
- * that could not have been appended. */
+ * that could not have been appended. BadParm: an output without an op. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreatePlanFromString(fuseplanPlan_t* plan, const char* text);
 
 #ifdef __cplusplus

@@ -26,6 +26,8 @@ Backend::Direction direction_of(fuseplanCopyDirection_t direction) {
 void create_handle(fuseplanHandle_t* handle, const char* device,
                    fuseplanAcceleratorQueue_t stream) {
   required(handle, "handle");
+  require(device == nullptr || *device != '\0', Status::BadParm,
+          "device is empty, expected a name such as cpu or cuda:0, or NULL for cpu");
   *handle = create<fuseplanHandle_t>(device == nullptr ? "cpu" : device, stream);
 }
 

@@ -159,6 +159,26 @@ TEST(ConvolutionDescriptors, CanBeProbedForTheirDimensions) {
               request <= 2 ? fuseplanStatusSuccess : fuseplanStatusBadParm);
 }
 
+TEST(ConvolutionDescriptors, WriteAsMuchAsIsAsked) {
+  const ConvolutionPtr conv = make_convolution(1);
+  for (int request = 0; request <= 2; ++request) {
+    const auto expect_written = [&](const std::vector<int>& written) {
+      EXPECT_EQ(std::count(written.begin(), written.begin() + request, 1), request);
+      EXPECT_EQ(std::count(written.begin() + request, written.end(), -7), 3 - request);
+    };
+    std::vector<int> low(3, -7), high(3, -7), pad(3, -7);
+    ASSERT_TRUE(ok(fuseplanGetConvolutionPadding(conv, request, low.data(), high.data())));
+    ASSERT_TRUE(ok(fuseplanGetConvolutionNdDescriptor(conv, request, nullptr, pad.data(), nullptr,
+                                                      nullptr, nullptr)));
+    for (const auto& written : {low, high, pad}) expect_written(written);
+  }
+  int none = -7;
+  for (const int request : {-1, 3})
+    EXPECT_TRUE(refused(fuseplanGetConvolutionPadding(conv, request, &none, &none),
+                        fuseplanStatusBadParm, "the descriptor has 2"));
+  EXPECT_EQ(none, -7);
+}
+
 TEST(ConvolutionDescriptors, RefuseWhatTheyCannotBe) {
   ConvolutionPtr conv = make_convolution(1);
   const auto init = [&](int mode, int pad, int stride, int dilation) {

@@ -55,6 +55,8 @@ TEST(Statuses, OfHandles) {
   fuseplanHandle_t handle = nullptr;
   EXPECT_TRUE(
       refused(fuseplanCreateForDevice(&handle, "vulkan:0"), fuseplanStatusInvalidValue, "vulkan"));
+  EXPECT_TRUE(refused(fuseplanCreateForDevice(&handle, ""), fuseplanStatusBadParm,
+                      "device is empty, expected a name"));
   EXPECT_TRUE(refused(fuseplanCreateWithStream(&handle, &handle), fuseplanStatusBadParm, "stream"));
   EXPECT_EQ(handle, nullptr) << "outputs of failed calls are not touched";
   World o;
@@ -115,6 +117,8 @@ TEST(Statuses, OfPlans) {
               fuseplanStatusInvalidValue, "algo is 4"));
   EXPECT_TRUE(refused(fuseplanCreatePlanFromString(&plan, "f32:1x2x3x4:nchw;relu()"),
                       fuseplanStatusInvalidValue, "relu"));
+  EXPECT_TRUE(refused(fuseplanCreatePlanFromString(&plan, "f32:1x4x8x8->f32:1x4x8x8"),
+                      fuseplanStatusBadParm, "the plan has no op yet"));
   EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, o.x), fuseplanStatusBadParm,
                       "expected 1x8x6x6"));
   const TensorPtr heap = make_tensor({1});
