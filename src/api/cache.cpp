@@ -74,7 +74,7 @@ fuseplanStatus_t fuseplanCacheGetStatistics(fuseplanHandle_t handle,
 fuseplanStatus_t fuseplanCacheVerify(fuseplanHandle_t handle, fuseplanCacheReport_t* report) {
   return guard(__func__, [&] {
     const auto object = pin(handle, "handle");
-    check_struct_size(required(report, "report")->structSize, sizeof *report, "report");
+    check_struct(report, "report");
     const VerifyReport found = object->handle.store().verify(true);
     for (const std::string& problem : found.problems)
       log(LogLevel::warning, "cache", "verify: {}", problem);

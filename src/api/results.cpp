@@ -18,11 +18,11 @@ void write_text(char* text, std::size_t* size, std::string_view value) {
   write_bytes(text, size, terminated.c_str(), terminated.size() + 1);
 }
 
-void check_struct_size(std::size_t size, std::size_t known, std::string_view argument) {
+void check_struct_size(std::size_t size, std::size_t first, std::string_view argument) {
   constexpr std::size_t kLargest = 65536;  // an unset structSize is rarely this small
-  require(size >= known && size <= kLargest, Status::BadParm,
-          "{}->structSize is {}, expected it to be set to sizeof of the struct ({})", argument,
-          size, known);
+  require(size >= first && size <= kLargest, Status::BadParm,
+          "{}->structSize is {}, expected it to be set to sizeof of the struct ({} or more)",
+          argument, size, first);
 }
 
 int count_to_write(int request_count, int* returned_count, std::size_t available, bool query_only) {

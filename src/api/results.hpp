@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
+#include "fuseplan/cache.h"
+#include "fuseplan/query.h"
 
 // The idioms in which the C API takes pointers and gives back lists, text and growing structs.
 namespace fuseplan::api {
@@ -27,8 +30,28 @@ void store(To* to, const From& value) {
 void write_text(char* text, std::size_t* size, std::string_view value);
 void write_bytes(void* buffer, std::size_t* size, const void* bytes, std::size_t count);
 
-/// Throws unless `size` can be the size of a struct that starts as the library's of `known` bytes.
-void check_struct_size(std::size_t size, std::size_t known, std::string_view argument);
+constexpr std::size_t padded(std::size_t bytes, std::size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// sizeof a growing struct when it was first published.
+template <typename T>
+inline constexpr std::size_t kFirstSize = 0;
+#define FUSEPLAN_GROWING_STRUCT(type, last)       \
+  template <>                                     \
+  inline constexpr std::size_t kFirstSize<type> = \
+      padded(offsetof(type, last) + sizeof(type::last), alignof(type));
+#include "api/growing_structs.def"
+#undef FUSEPLAN_GROWING_STRUCT
+
+/// Throws unless `size` can be the size of a struct that had `first` bytes at first.
+void check_struct_size(std::size_t size, std::size_t first, std::string_view argument);
+
+template <typename T>
+void check_struct(const T* to, std::string_view argument) {
+  static_assert(kFirstSize<T> > 0 && kFirstSize<T> <= sizeof(T), "see growing_structs.def");
+  check_struct_size(required(to, argument)->structSize, kFirstSize<T>, argument);
+}
 
 /// `value` at `to`, as much of it as the program knows; the rest zero.
 template <typename T>
@@ -40,7 +63,7 @@ void copy_struct(void* to, std::size_t size, T value) {
 
 template <typename T>
 void write_struct(T* to, const T& value, std::string_view argument) {
-  check_struct_size(required(to, argument)->structSize, sizeof(T), argument);
+  check_struct(to, argument);
   copy_struct(to, to->structSize, value);
 }
 
@@ -57,8 +80,7 @@ void write_list(int request_count, int* returned_count, T* entries, const std::v
 template <typename T>
 void write_structs(int request_count, int* returned_count, T* entries, const std::vector<T>& values,
                    std::string_view argument) {
-  if (entries != nullptr && request_count > 0)
-    check_struct_size(entries->structSize, sizeof(T), argument);
+  if (entries != nullptr && request_count > 0) check_struct(entries, argument);
   const int count =
       count_to_write(request_count, returned_count, values.size(), entries == nullptr);
   if (count == 0) return;
