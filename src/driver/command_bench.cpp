@@ -7,6 +7,7 @@
 #include "driver/bench/options.hpp"
 #include "driver/bench/report.hpp"
 #include "driver/commands.hpp"
+#include "driver/shared_flags.hpp"
 
 namespace fuseplan::driver {
 namespace {
@@ -67,7 +68,7 @@ void add_bench(CLI::App& app) {
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--batch", options->batches, "batch sizes instead of the list's")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->delimiter(',');
   command->add_option("--chain", options->chain,
                       "ops behind each shape, e.g. \"bias;activation(relu)\"");
@@ -84,7 +85,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--options", options->library_options, "library options");
   command->add_option("--time", options->seconds, "seconds spent timing each row")
-      ->check(CLI::PositiveNumber)
+      ->check(duration())
       ->capture_default_str();
   command->add_flag("--raw-weights", options->raw_weights,
                     "change the weights before every call; peers reorder them each time too");

@@ -97,9 +97,9 @@ void add_flags(CLI::App& command, CbaFlags& f) {
                                                            {"-j,--dilation_w", &f.dilation_w},
                                                            {"-g,--group_count", &f.groups}};
   for (const auto& [names, value] : lengths)
-    command.add_option(names, *value)->check(CLI::PositiveNumber)->capture_default_str();
-  command.add_option("-p,--pad_h", f.pad_h)->check(CLI::NonNegativeNumber)->capture_default_str();
-  command.add_option("-q,--pad_w", f.pad_w)->check(CLI::NonNegativeNumber)->capture_default_str();
+    command.add_option(names, *value)->check(at_least(1))->capture_default_str();
+  command.add_option("-p,--pad_h", f.pad_h)->check(at_least(0))->capture_default_str();
+  command.add_option("-q,--pad_w", f.pad_w)->check(at_least(0))->capture_default_str();
   command.add_option("-z,--pad_mode", f.pad_mode, "conv (as -p and -q say), same or valid")
       ->check(CLI::IsMember({"conv", "same", "valid"}));
   command.add_option("-r,--pad_val", f.pad_value, "padding is zeros; nothing else is accepted")
@@ -111,7 +111,8 @@ void add_flags(CLI::App& command, CbaFlags& f) {
   command.add_option("-A,--alpha", f.alpha)->capture_default_str();
   command.add_option("-B,--beta", f.beta)->capture_default_str();
   command.add_option("-G,--gamma", f.gamma)->capture_default_str();
-  command.add_option("-i,--iter", f.measure.iterations, "timed executions; 0: as long as sensible");
+  command.add_option("-i,--iter", f.measure.iterations, "timed executions; 0: as long as sensible")
+      ->check(at_least(0));
   command.add_option("-V,--verify", f.verify, "0 or 1")->check(CLI::Range(0, 1));
   command.add_option("-t,--time", f.time, "accepted; times are always printed");
   command.add_option("-w,--wall", f.wall, "accepted; times are always printed");

@@ -43,7 +43,7 @@ void add_demo(CLI::App& app) {
   auto flags = std::make_shared<DemoFlags>();
   CLI::App* command =
       app.add_subcommand("demo", "The layers of MIOpen's published charts, fused against unfused");
-  command->add_option("--batch", flags->batch)->capture_default_str();
+  command->add_option("--batch", flags->batch)->check(at_least(1))->capture_default_str();
   add_handle_flags(*command, flags->measure);
   command->callback([flags] { demo(*flags); });
 }

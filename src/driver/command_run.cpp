@@ -76,7 +76,8 @@ void add_run(CLI::App& app) {
   command->add_option("--list", flags->list, "a CSV list of shapes, a path or a name in problems/");
   command->add_option("--chain", flags->chain,
                       "ops behind each shape of the list, e.g. \"bias;norm;activation(gelu_erf)\"");
-  command->add_option("--batch", flags->batch, "batch size instead of the list's");
+  command->add_option("--batch", flags->batch, "batch size instead of the list's")
+      ->check(at_least(1));
   add_form_flags(*command, flags->form);
   add_handle_flags(*command, flags->measure);
   command->add_flag("--json", flags->json, "print JSON");
@@ -87,9 +88,12 @@ void add_run(CLI::App& app) {
   command->add_flag("--changing-weights", flags->changing_weights,
                     "let every execution look whether the weights have changed");
   command->add_option("--seconds", flags->measure.seconds, "time spent timing each problem")
+      ->check(duration())
       ->capture_default_str();
-  command->add_option("-i,--iterations", flags->measure.iterations,
-                      "exact number of timed executions instead");
+  command
+      ->add_option("-i,--iterations", flags->measure.iterations,
+                   "exact number of timed executions instead")
+      ->check(at_least(1));
   command->callback([command, flags] { run(*command, *flags); });
 }
 

@@ -251,7 +251,8 @@ void add_tune(CLI::App& app) {
   command->add_option("problem", flags->problems, "problems as text");
   command->add_option("--list", flags->list, "a CSV list of shapes, a path or a name in problems/");
   command->add_option("--chain", flags->chain, "ops behind each shape of the list");
-  command->add_option("--batch", flags->batch, "batch size instead of the list's");
+  command->add_option("--batch", flags->batch, "batch size instead of the list's")
+      ->check(at_least(1));
   add_form_flags(*command, flags->form);
   add_handle_flags(*command, flags->measure);
   command->add_option("--budget", flags->budget_ms, "milliseconds for each problem")

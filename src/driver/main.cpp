@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "driver/api.hpp"
 #include "driver/commands.hpp"
@@ -18,6 +19,21 @@ std::string version() {
   return fmt::format("fuseplan {}.{}.{}", major, minor, patch);
 }
 
+// CLI11 says of an unknown command that one is missing.
+std::string explain_failure(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* command = app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::string expected;
+  for (const CLI::App* known : command->get_subcommands([](const CLI::App*) { return true; }))
+    expected += (expected.empty() ? "" : ", ") + known->get_name();
+  if (expected.empty()) return CLI::FailureMessage::simple(app, error);
+  const std::vector<std::string> words = command->remaining();
+  const std::string wrong =
+      words.empty() ? "A command is missing" : fmt::format("\"{}\" is no command", words.front());
+  return CLI::FailureMessage::simple(
+      app, CLI::ValidationError(fmt::format("{}, expected one of {}", wrong, expected)));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -25,6 +41,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs, checks, times and explains fused plans"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version);
+  app.failure_message(explain_failure);
   for (auto* add : {add_run, add_bench, add_cbainfer, add_demo, add_explain, add_support,
                     add_passes, add_cache, add_dump, add_tune, add_device})
     add(app);

@@ -56,6 +56,17 @@ int tensor_count(OpKind kind) {
   }
 }
 
+std::vector<int> ints(const Dims& values) { return {values.begin(), values.end()}; }
+
+// The lengths are computed apart from the library; what does not fit, it says best.
+void require_fit(const TensorSpec& input, const OpSpec& conv) {
+  int rank = 0;
+  std::vector<int> lens(input.rank());
+  const TensorDesc in = describe(input), weights = describe(conv.tensor);
+  check(fuseplanGetConvolutionNdForwardOutputDim(describe_conv(conv).get(), in.get(), weights.get(),
+                                                 &rank, lens.data()));
+}
+
 }  // namespace
 
 Dims packed_strides(const Dims& lens, bool channels_last) {
@@ -93,6 +104,7 @@ TensorSpec ProblemSpec::result() const {
 Dims ProblemSpec::output_lens() const {
   const OpSpec* op = conv();
   if (op == nullptr) return input.lens;
+  require_fit(input, *op);
   Dims lens{input.lens[0], op->tensor.lens[0]};
   for (std::size_t axis = 0; axis < op->stride.size(); ++axis) {
     const std::int64_t reach = 1 + op->dilation[axis] * (op->tensor.lens[axis + 2] - 1);
@@ -186,6 +198,21 @@ TensorDesc describe(const TensorSpec& tensor) {
   const std::vector<std::size_t> strides(tensor.strides.begin(), tensor.strides.end());
   check(fuseplanSetTensorDescriptorV2(desc.get(), tensor.type, static_cast<int>(lens.size()),
                                       lens.data(), strides.data()));
+  return desc;
+}
+
+ConvDesc describe_conv(const OpSpec& op) {
+  auto desc = make<ConvDesc>(fuseplanCreateConvolutionDescriptor);
+  const int axes = static_cast<int>(op.stride.size());
+  check(fuseplanInitConvolutionNdDescriptor(desc.get(), axes, ints(op.pad_lo).data(),
+                                            ints(op.stride).data(), ints(op.dilation).data(),
+                                            fuseplanConvolution));
+  check(fuseplanSetConvolutionPadding(desc.get(), axes, ints(op.pad_lo).data(),
+                                      ints(op.pad_hi).data()));
+  check(fuseplanSetConvolutionGroupCount(desc.get(), static_cast<int>(op.groups)));
+  check(fuseplanSetConvolutionAttribute(desc.get(), FUSEPLAN_CONVOLUTION_ATTRIB_STRICT, op.strict));
+  check(fuseplanSetConvolutionAttribute(desc.get(), FUSEPLAN_CONVOLUTION_ATTRIB_DETERMINISTIC,
+                                        op.deterministic));
   return desc;
 }
 

@@ -69,7 +69,7 @@ struct ProblemSpec {
   std::int64_t count = 1;
   double published_speedup = 0;
 
-  /// Lengths of the result.
+  /// Lengths of the result. Throws ApiError where the convolution does not fit.
   Dims output_lens() const;
   /// What a plan writes: the output, or what is derived without one.
   TensorSpec result() const;
@@ -99,5 +99,6 @@ struct NamedActivation {
 const std::vector<NamedActivation>& all_activations();
 
 TensorDesc describe(const TensorSpec& tensor);
+ConvDesc describe_conv(const OpSpec& op);
 
 }  // namespace fuseplan::driver

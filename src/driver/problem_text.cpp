@@ -53,8 +53,9 @@ TensorSpec parse_tensor(std::string_view text) {
   if (pieces.size() < 2) bad(text, "a tensor such as f32:1x64x56x56:nchw");
   TensorSpec tensor{parse_type(pieces[0]), numbers(pieces[1], 'x'), {}};
   const std::string layout = pieces.size() > 2 ? pieces[2] : "nchw";
-  if (layout.front() == 's') {
+  if (layout.starts_with('s')) {
     tensor.strides = numbers(layout.substr(1), ',');
+    if (tensor.strides.size() != tensor.rank()) bad(text, "a stride for each length");
   } else if (layout == "nhwc" || layout == "ndhwc" || layout == "nchw" || layout == "ncdhw") {
     tensor.strides = packed_strides(tensor.lens, layout.back() == 'c');
   } else {
@@ -147,10 +148,13 @@ OpSpec parse_op(std::string_view text) {
   if (op.kind == OpKind::norm_training && next < pieces.size())
     op.running = take("running") == "running";
   if (op.kind != OpKind::conv) return op;
+  if (op.tensor.rank() < 3) bad(text, "weights such as f32:64x64x3x3");
   const std::size_t axes = op.tensor.rank() - 2;
   op.pad_lo = op.pad_hi = Dims(axes, 0);
   op.stride = op.dilation = Dims(axes, 1);
   for (std::size_t i = 1; i < pieces.size(); ++i) parse_conv_argument(op, pieces[i]);
+  for (const Dims& dims : {op.pad_lo, op.pad_hi, op.stride, op.dilation})
+    if (dims.size() != axes) bad(text, "a number for each of the filter's axes");
   return op;
 }
 

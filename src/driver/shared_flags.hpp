@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,6 +11,18 @@
 #include "driver/problem_list.hpp"
 
 namespace fuseplan::driver {
+
+/// What numbers may be: refusals name the option, what it was given and what it takes.
+inline CLI::Range at_least(std::int64_t least) { return {least, std::int64_t{1} << 30}; }
+inline CLI::Validator duration() {
+  const auto refusal = [](const std::string& text) -> std::string {
+    double seconds = 0;
+    if (CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds) && seconds > 0)
+      return {};
+    return "Value " + text + " is not a finite number of seconds above 0";
+  };
+  return {refusal, "above 0"};
+}
 
 /// --device, --threads and --options, which every command takes that makes a handle.
 inline void add_handle_flags(CLI::App& command, MeasureOptions& options) {

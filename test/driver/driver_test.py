@@ -262,6 +262,57 @@ class Driver(DriverCase):
             file.write("one two three\n")
         self.run_driver("tune", "--import", path, status=1)
 
+    def refusal(self, *arguments, status=2):
+        return self.run_driver(*arguments, status=status, output="stderr")
+
+    def test_numbers_are_what_they_can_be(self):
+        whole, seconds = "not in range 1 to 1073741824", "not a finite number of seconds above 0"
+        run, bench = ("run", CONV), ("bench", "--list", "oddities.csv")
+        listed = ("run", "--list", "oddities.csv")
+        for command, option, values, expected in (
+                (run, "--iterations", ("-5", "0", "1.5"), whole),
+                (run, "--seconds", ("-1", "0", "nan", "inf", "soon"), seconds),
+                (bench, "--time", ("-1", "0", "nan"), seconds),
+                (listed, "--batch", ("0", "-3"), whole), (("tune", CONV), "--batch", ("0",), whole),
+                (bench, "--batch", ("0", "4,-3"), whole), (("demo",), "--batch", ("0",), whole),
+                (("CBAInfer",), "--batchsize", ("0", "-1"), whole),
+                (("CBAInferfp16",), "--conv_stride_h", ("0",), whole),
+                (("CBAInfer",), "--iter", ("-1",), "not in range 0 to 1073741824"),
+                (("CBAInfer",), "--pad_h", ("-1",), "not in range 0 to 1073741824")):
+            for value in values:
+                text = self.refusal(*command, f"{option}={value}")
+                self.assertIn(f"{option}: Value {value.split(',')[-1]} ", text)
+                self.assertIn(expected, text)
+
+    def test_problems_that_do_not_fit(self):
+        for convolution, expected in (
+                ("f32:4x4x9x9", "does not fit into axis 0 of length 8 with padding 0 and 0"),
+                ("f32:4x4x3x3,stride=0x1", "stride of axis 0 is 0, expected 1"),
+                ("f32:4x4x3x3,stride=1", "a number for each of the filter's axes"),
+                ("f32:4x0x3x3", "both must be positive"), ("f32:4", "expected weights such as")):
+            text = self.refusal("run", f"f32:1x4x8x8;conv({convolution});activation(relu)", status=1)
+            self.assertIn(expected, text)
+        text = self.refusal("run", "f32:1x0x8x8;activation(relu)", status=1)
+        self.assertIn("both must be positive", text)
+        text = self.refusal("run", "f32:1x4x8x8:s1,2;activation(relu)", status=1)
+        self.assertIn("a stride for each length", text)
+        text = self.refusal("CBAInfer", "-y", "40", status=1)
+        self.assertIn("filter of length 40 (dilated: 40) does not fit", text)
+
+    def test_empty_lists(self):
+        path = os.path.join(self.folder.name, "empty.csv")
+        with open(path, "w", encoding="utf-8"):
+            pass
+        self.assertIn("empty.csv is empty, expected", self.refusal("run", "--list", path, status=1))
+        for unreadable in ("missing.csv", self.folder.name):
+            self.assertIn("cannot read", self.refusal("run", "--list", unreadable, status=1))
+
+    def test_words_that_are_no_command(self):
+        self.assertIn('"bogus" is no command, expected one of stats, list, verify, clear',
+                      self.refusal("cache", "bogus"))
+        self.assertIn('"bogus" is no command, expected one of run, bench,', self.refusal("bogus"))
+        self.assertIn("A command is missing, expected one of stats,", self.refusal("cache"))
+
     def test_mistakes(self):
         self.run_driver("run", status=2)
         self.run_driver("run", CONV, "--layout", "chwn", status=2)

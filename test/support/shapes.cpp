@@ -61,7 +61,11 @@ std::vector<Row> read_rows(const std::string& list) {
   const std::string path = problems_path(list);
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) throw std::runtime_error(fmt::format("cannot read {}", path));
+  if (!std::getline(file, line))
+    throw std::runtime_error(
+        file.is_open() && !file.bad()
+            ? fmt::format("{} is empty, expected columns' names and rows", path)
+            : fmt::format("cannot read {}", path));
   const std::vector<std::string> columns = split(line);
   std::vector<Row> rows;
   for (int number = 2; std::getline(file, line); ++number)
