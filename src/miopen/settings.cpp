@@ -3,10 +3,10 @@
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "miopen/status.hpp"
 
@@ -17,10 +17,7 @@ namespace {
 
 void print_line(void*, fuseplanLogLevel_t, const char* line) { std::fprintf(stderr, "%s\n", line); }
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
+std::string variable(const char* name) { return environment(name).value_or(""); }
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -94,7 +91,7 @@ class Reader {
  private:
   // fuseplan's own variable, where set, has decided already.
   void log_level() {
-    const bool decided = std::getenv("FUSEPLAN_LOG_LEVEL") != nullptr;
+    const bool decided = environment("FUSEPLAN_LOG_LEVEL").has_value();
     const auto level = parse_log_level(variable(decided ? "FUSEPLAN_LOG_LEVEL" : kLogLevel));
     logging_ = level && *level >= LogLevel::warning;
     if (decided || !level) return;
@@ -105,7 +102,7 @@ class Reader {
   static std::string option(const Alias& alias) {
     const std::string value = alias.value(variable(alias.variable));
     const std::string key = fmt::format("--{}=", alias.option);
-    const bool decided = std::getenv(alias.own) != nullptr ||
+    const bool decided = environment(alias.own).has_value() ||
                          variable("FUSEPLAN_FLAGS").find(key) != std::string_view::npos;
     return value.empty() || decided ? std::string() : key + quoted(value) + " ";
   }
