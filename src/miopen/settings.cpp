@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "miopen/settings.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <optional>
@@ -9,8 +12,6 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "miopen/status.hpp"
-
-extern char** environ;
 
 namespace fuseplan::miopen {
 namespace {
@@ -74,6 +75,13 @@ std::string quoted(const std::string& value) {
   return text + '"';
 }
 
+// In either spelling of its key, with dashes or underscores.
+bool is_flag(const char* option) {
+  std::string flags = variable("FUSEPLAN_FLAGS");
+  std::replace(flags.begin(), flags.end(), '-', '_');
+  return flags.find(fmt::format("__{}=", option)) != flags.npos;
+}
+
 class Reader {
  public:
   Settings read() {
@@ -101,10 +109,9 @@ class Reader {
 
   static std::string option(const Alias& alias) {
     const std::string value = alias.value(variable(alias.variable));
-    const std::string key = fmt::format("--{}=", alias.option);
-    const bool decided = environment(alias.own).has_value() ||
-                         variable("FUSEPLAN_FLAGS").find(key) != std::string_view::npos;
-    return value.empty() || decided ? std::string() : key + quoted(value) + " ";
+    const bool decided = environment(alias.own).has_value() || is_flag(alias.option);
+    if (value.empty() || decided) return {};
+    return fmt::format("--{}={} ", alias.option, quoted(value));
   }
 
   void note_ignored(std::string_view entry) const {
