@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 
+#include "base/half.hpp"
 #include "miopen/handle.hpp"
 
 // What fuseplan has no op for, as plain loops over any strides: softmax, pooling, and the products
@@ -18,17 +17,13 @@ struct F32 {
 };
 struct BF16 {
   std::uint16_t bits;
-  operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-  static BF16 of(float x) {
-    const auto wide = std::bit_cast<std::uint32_t>(x);
-    if (x != x) return {static_cast<std::uint16_t>((wide >> 16) | 0x40)};
-    return {static_cast<std::uint16_t>((wide + 0x7fff + ((wide >> 16) & 1)) >> 16)};
-  }
+  operator float() const { return bf16_to_float(bits); }
+  static BF16 of(float x) { return {float_to_bf16(x)}; }
 };
 struct F16 {
   std::uint16_t bits;
-  operator float() const;
-  static F16 of(float x);
+  operator float() const { return f16_to_float(bits); }
+  static F16 of(float x) { return {float_to_f16(x)}; }
 };
 
 /// body(T*) with T the storage of `type`. Throws Error(BadParm) for other types.
