@@ -46,4 +46,14 @@ std::string suggest(std::string_view name, const std::vector<std::string>& known
   return fmt::format("did you mean {}? (one of {})", *nearest, fmt::join(known, ", "));
 }
 
+std::string quoted(std::string_view value) {
+  if (value.find(' ') == value.npos && !value.starts_with('"')) return std::string(value);
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
 }  // namespace fuseplan

@@ -11,6 +11,7 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "miopen/status.hpp"
 
 namespace fuseplan::miopen {
@@ -63,17 +64,6 @@ constexpr struct Alias {
 
 constexpr const char* kLogLevel = "MIOPEN_LOG_LEVEL";
 constexpr const char* kDeterministic = "MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC";
-
-// A value as an option list holds it: in quotes where it would not end at its end otherwise.
-std::string quoted(const std::string& value) {
-  if (value.find(' ') == std::string::npos && !value.starts_with('"')) return value;
-  std::string text = "\"";
-  for (const char letter : value) {
-    if (letter == '"' || letter == '\\') text += '\\';
-    text += letter;
-  }
-  return text + '"';
-}
 
 // In either spelling of its key, with dashes or underscores.
 bool is_flag(const char* option) {

@@ -120,17 +120,6 @@ PinnedChoice pin_of(const OptionInfo& option, std::string_view value) {
   return pin;
 }
 
-// A value as an option list holds it: in quotes where it would not end at its end otherwise.
-std::string quoted(const std::string& value) {
-  if (value.find(' ') == value.npos && !value.starts_with('"')) return value;
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + '"';
-}
-
 // What stands in the quotes that `text` begins with, which it loses.
 std::string take_quoted(std::string_view& text) {
   const std::string_view whole = text;

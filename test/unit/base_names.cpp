@@ -84,5 +84,12 @@ TEST(Text, SuggestsTheNearestName) {
   EXPECT_EQ(suggest("x", {}), "none is known");
 }
 
+TEST(Text, QuotesWhereAValueWouldNotEndAtItsEnd) {
+  EXPECT_EQ(quoted("/tmp/a\\b\"c"), "/tmp/a\\b\"c");
+  EXPECT_EQ(quoted(""), "");
+  EXPECT_EQ(quoted("/my files"), "\"/my files\"");
+  EXPECT_EQ(quoted("\"a\\"), "\"\\\"a\\\\\"");
+}
+
 }  // namespace
 }  // namespace fuseplan
