@@ -86,7 +86,7 @@ std::shared_ptr<CompiledChain> compiled_by_algorithm(Handle& handle, Chain chain
     chain.algorithm = algorithm;
     compiled = handle.compiled(chain);
   } catch (const Error& error) {
-    if (algorithm < 0 || error.status() != miopenStatusUnsupportedOp) throw;
+    if (algorithm < 0 || error.status() != Status::UnsupportedOp) throw;
     chain.algorithm = -1;
     compiled = handle.compiled(chain);
   }

@@ -35,10 +35,9 @@ bool is_ready(Plan& plan, miopenHandle_t handle) {
 
 // Whatever keeps a plan from being made is a plan that is not supported; only a lack of memory or a
 // defect is another matter.
-miopenStatus_t refusal(miopenStatus_t status) {
-  return status == miopenStatusAllocFailed || status == miopenStatusInternalError
-             ? status
-             : miopenStatusUnsupportedOp;
+Status refusal(Status status) {
+  return status == Status::AllocFailed || status == Status::InternalError ? status
+                                                                          : Status::UnsupportedOp;
 }
 
 std::shared_ptr<const Ready> make_ready(const std::shared_ptr<Handle>& handle, const Plan& plan,

@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
-
-#include <stdexcept>
-#include <string>
 #include <utility>
 
+#include "base/status.hpp"
 #include "fuseplan/fuseplan.h"
 #include "fuseplan/miopen/miopen.h"
 
 namespace fuseplan::miopen {
 
-/// A status on its way to the caller, with the sentence fuseplanMiopenGetLastErrorMessage tells.
-class Error : public std::runtime_error {
- public:
-  Error(miopenStatus_t status, const std::string& sentence)
-      : std::runtime_error(sentence), status_(status) {}
-  miopenStatus_t status() const { return status_; }
-
- private:
-  miopenStatus_t status_;
-};
+// Statuses on their way to the caller have MIOpen's numbers, which are fuseplan's as well.
+using fuseplan::Error;
+using fuseplan::Status;
 
 template <typename... Arguments>
 [[noreturn]] void fail(miopenStatus_t status, fmt::format_string<Arguments...> format,
                        Arguments&&... arguments) {
-  throw Error(status, fmt::format(format, std::forward<Arguments>(arguments)...));
+  fuseplan::fail(static_cast<Status>(status), format, std::forward<Arguments>(arguments)...);
 }
 
 template <typename... Arguments>
@@ -52,7 +42,8 @@ void store(T* pointer, V value) {
 /// it.
 void check(fuseplanStatus_t status);
 
-/// Writes the message of the exception in flight and returns its status.
+/// Status of the exception being handled; its sentence becomes what
+/// fuseplanMiopenGetLastErrorMessage tells.
 miopenStatus_t report_exception(const char* function);
 const char* last_message() noexcept;
 
