@@ -12,6 +12,8 @@ void append(miopenFusionPlanDescriptor_t plan, miopenFusionOpDescriptor_t* op, O
   const std::unique_lock lock(object->mutex);
   if (request.kind == FusionOp::conv && object->ops.empty())
     request.convolution.check_operands(object->input, request.tensor);
+  object->ops.reserve(object->ops.size() + 1);
+  object->op_tokens.reserve(object->op_tokens.size() + 1);
   const auto token = publish<miopenFusionOpDescriptor_t>(std::make_shared<OpHandle>(
       OpHandle{static_cast<int>(object->ops.size()), request.kind, request.running}));
   object->op_tokens.push_back(token);
