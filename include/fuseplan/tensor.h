@@ -87,9 +87,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanGetTensorNumBytes(fuseplanTensorDescriptor
 FUSEPLAN_API fuseplanStatus_t fuseplanGetTensorDescriptorLayout(
     fuseplanTensorDescriptor_t tensorDesc, fuseplanTensorLayout_t* tensorLayout);
 
-/* Makes derivedBnDesc describe the parameters of a batch normalisation of xDesc's tensor (rank 4 or
- * 5): fuseplanFloat, packed; 1 x C x 1 x 1 (x 1) for fuseplanBNSpatial, 1 x C x [D x] H x W in
- * xDesc's layout for fuseplanBNPerActivation. */
+/* Makes derivedBnDesc describe the parameters of a batch normalisation of xDesc's tensor (rank 2
+ * to 5): fuseplanFloat, packed in xDesc's layout; 1 x C x 1 ... for fuseplanBNSpatial, 1 x C and
+ * xDesc's spatial lengths for fuseplanBNPerActivation. */
 FUSEPLAN_API fuseplanStatus_t
 fuseplanDeriveBNTensorDescriptor(fuseplanTensorDescriptor_t derivedBnDesc,
                                  fuseplanTensorDescriptor_t xDesc, fuseplanBatchNormMode_t bn_mode);

@@ -106,7 +106,7 @@ typedef enum FUSEPLAN_INT {
                                              definition does; no Winograd, no FFT, no
                                              f32 as sums of bf16. Without it an infinity
                                              or NaN in x may also make NaN of outputs up to
-                                             5 pixels away which do not read it, and an
+                                             6 pixels away which do not read it, and an
                                              infinity in x or w may give NaN */
 } fuseplanConvolutionAttrib_t;
 

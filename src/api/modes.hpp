@@ -15,13 +15,13 @@ inline Activation activation_of(fuseplanActivationMode_t mode) {
   return activation;
 }
 
-/// -1 for "any".
 inline NormMode norm_mode_of(fuseplanBatchNormMode_t mode) {
   require(mode == fuseplanBNPerActivation || mode == fuseplanBNSpatial, Status::BadParm,
           "bn_mode is {}, expected a fuseplanBatchNormMode_t", static_cast<int>(mode));
   return static_cast<NormMode>(mode);
 }
 
+/// -1 for "any".
 inline int algorithm_of(fuseplanConvFwdAlgorithm_t algorithm) {
   const int number = static_cast<int>(algorithm);
   require(number >= -1 && number <= fuseplanConvolutionFwdAlgoImplicitGEMM && number != 4,

@@ -53,17 +53,10 @@ Tensor source_of(const Plan& plan, fuseplanTensorDescriptor_t descriptor) {
   return descriptor == nullptr ? value_of(plan) : tensor_of(descriptor, "xDesc");
 }
 
-Tensor norm_parameters(const Plan& plan, NormMode mode, fuseplanTensorDescriptor_t descriptor,
-                       std::string_view name = "bnScaleBiasDesc") {
-  if (descriptor != nullptr) return tensor_of(descriptor, name);
-  const Tensor value = value_of(plan);
-  Dims lens(value.lens.size(), 1);
-  if (mode == NormMode::per_activation) lens = value.lens;
-  lens[0] = 1;
-  lens[1] = value.lens[1];
-  Tensor params = with_lens(value, lens);
-  params.dtype = DType::f32;
-  return params;
+Tensor parameters_of(const Plan& plan, NormMode mode, fuseplanTensorDescriptor_t descriptor,
+                     std::string_view name = "bnScaleBiasDesc") {
+  return descriptor == nullptr ? norm_parameters(mode, value_of(plan))
+                               : tensor_of(descriptor, name);
 }
 
 DynamicDims dynamic_dims_of(int bits) {
@@ -137,9 +130,9 @@ fuseplanStatus_t fuseplanCreateOpBatchNormInference(
     fuseplanTensorDescriptor_t bnScaleBiasMeanVarDesc) {
   return guard(__func__, [&] {
     const auto object = pin(plan, "plan");
-    append(*object, bnOp, "bnOp",
-           NormOp{static_cast<NormMode>(bn_mode),
-                  tensor_of(bnScaleBiasMeanVarDesc, "bnScaleBiasMeanVarDesc")});
+    append(
+        *object, bnOp, "bnOp",
+        NormOp{norm_mode_of(bn_mode), tensor_of(bnScaleBiasMeanVarDesc, "bnScaleBiasMeanVarDesc")});
   });
 }
 
@@ -175,7 +168,7 @@ fuseplanStatus_t fuseplanCreateOpBatchNormForward(fuseplanPlan_t plan, fuseplanO
     const auto object = pin(plan, "plan");
     const NormMode mode = norm_mode_of(bn_mode);
     append(*object, bnFwdOp, "bnFwdOp",
-           NormTrainingOp{mode, norm_parameters(object->plan, mode, bnScaleBiasDesc),
+           NormTrainingOp{mode, parameters_of(object->plan, mode, bnScaleBiasDesc),
                           runningMeanVariance});
   });
 }
@@ -188,7 +181,7 @@ fuseplanStatus_t fuseplanCreateOpBatchNormBackward(fuseplanPlan_t plan, fuseplan
     const auto object = pin(plan, "plan");
     const NormMode mode = norm_mode_of(bn_mode);
     append(*object, bnBwdOp, "bnBwdOp",
-           NormBackwardOp{mode, norm_parameters(object->plan, mode, bnScaleBiasDesc),
+           NormBackwardOp{mode, parameters_of(object->plan, mode, bnScaleBiasDesc),
                           source_of(object->plan, xDesc)});
   });
 }
@@ -209,7 +202,7 @@ fuseplanStatus_t fuseplanCreateOpStatistics(fuseplanPlan_t plan, fuseplanOp_t* s
     const auto object = pin(plan, "plan");
     append(*object, statisticsOp, "statisticsOp",
            StatisticsOp{
-               norm_parameters(object->plan, NormMode::spatial, statisticsDesc, "statisticsDesc")});
+               parameters_of(object->plan, NormMode::spatial, statisticsDesc, "statisticsDesc")});
   });
 }
 

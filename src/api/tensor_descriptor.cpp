@@ -3,6 +3,7 @@
 #include <span>
 
 #include "api/guard.hpp"
+#include "api/modes.hpp"
 #include "api/objects.hpp"
 #include "fuseplan/tensor.h"
 
@@ -240,16 +241,6 @@ fuseplanStatus_t fuseplanDeriveBNTensorDescriptor(fuseplanTensorDescriptor_t der
                                                   fuseplanBatchNormMode_t bn_mode) {
   return guard(__func__, [&] {
     const auto derived = pin(derivedBnDesc, "derivedBnDesc");
-    const Tensor x = tensor_of(xDesc, "xDesc");
-    require(x.rank() == 4 || x.rank() == 5, Status::BadParm,
-            "xDesc has {} dimensions, expected 4 or 5", x.rank());
-    require(bn_mode == fuseplanBNSpatial || bn_mode == fuseplanBNPerActivation, Status::BadParm,
-            "bn_mode is {}, expected 0 (per activation) or 1 (spatial)", static_cast<int>(bn_mode));
-    Dims lens = x.lens;
-    lens[0] = 1;
-    if (bn_mode == fuseplanBNSpatial) std::fill(lens.begin() + 2, lens.end(), 1);
-    Tensor parameters = with_lens(x, lens);
-    parameters.dtype = DType::f32;
-    derived->tensor = parameters;
+    derived->tensor = norm_parameters(norm_mode_of(bn_mode), tensor_of(xDesc, "xDesc"));
   });
 }

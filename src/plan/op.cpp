@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/status.hpp"
 #include "plan/overlap.hpp"
 #include "plan/spelled.hpp"
@@ -21,12 +23,24 @@ void require_real(const Tensor& tensor, std::string_view what) {
           name_of(tensor.dtype));
 }
 
+void require_channels(const Tensor& value, std::string_view what) {
+  require(value.rank() >= 2, Status::BadParm,
+          "{} has rank {}, expected N x C and 0 to 3 spatial dimensions", what, value.rank());
+}
+
+// 1 x C x 1... (spatial) or 1 x C x [D x] H x W (per activation).
+Dims parameter_lens(NormMode mode, const Tensor& value) {
+  Dims lens = value.lens;
+  lens[0] = 1;
+  if (mode == NormMode::spatial) std::fill(lens.begin() + 2, lens.end(), 1);
+  return lens;
+}
+
 // Parameter tensors hold one value per channel: 1 x C x 1..., or just C.
 void require_per_channel(const Tensor& params, const Tensor& input, std::string_view what) {
   validate(params, what);
   require_real(params, what);
-  Dims expected(input.lens.size(), 1);
-  expected[1] = input.lens[1];
+  const Dims expected = parameter_lens(NormMode::spatial, input);
   const bool flat = params.rank() == 1 && params.lens[0] == input.lens[1];
   require(flat || params.lens == expected, Status::BadParm,
           "{} is {}, expected {} (one value per channel)", what, Spelled{params.lens},
@@ -49,8 +63,7 @@ void require_norm(NormMode mode, const Tensor& params, const Tensor& input) {
   require(mode == NormMode::per_activation, Status::BadParm,
           "batch normalisation mode {} is neither per activation (0) nor spatial (1)",
           static_cast<int>(mode));
-  Dims expected = input.lens;
-  expected[0] = 1;
+  const Dims expected = parameter_lens(mode, input);
   validate(params, "per-activation batch normalisation parameters");
   require_real(params, "per-activation batch normalisation parameters");
   require(params.lens == expected, Status::BadParm,
@@ -197,11 +210,17 @@ void require_place(const OpBody& op, std::span<const OpBody> before) {
           place, kind);
 }
 
+Tensor norm_parameters(NormMode mode, const Tensor& value) {
+  require_channels(value, "x");
+  Tensor parameters = with_lens(value, parameter_lens(mode, value));
+  parameters.dtype = DType::f32;
+  return parameters;
+}
+
 Tensor op_output(const OpBody& op, const Tensor& input) {
   validate(input, "input");
   require_storage(input, "input");
-  require(input.rank() >= 2, Status::BadParm,
-          "input has rank {}, expected N x C and 0 to 3 spatial dimensions", input.rank());
+  require_channels(input, "input");
   return std::visit(OutputOf{input}, op);
 }
 

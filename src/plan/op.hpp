@@ -107,6 +107,10 @@ bool is_batch_op(const OpBody& body);
 /// Throws Error(UnsupportedOp) with a sentence if `op` cannot stand behind `before`.
 void require_place(const OpBody& op, std::span<const OpBody> before);
 
+/// What describes each parameter of a batch normalisation of `value`: f32, packed in its layout.
+/// Throws Error(BadParm) for a value without channels.
+Tensor norm_parameters(NormMode mode, const Tensor& value);
+
 /// Output of `op` over `input`: checks shapes and types. Throws Error(BadParm) with what was given
 /// and what was expected.
 Tensor op_output(const OpBody& op, const Tensor& input);

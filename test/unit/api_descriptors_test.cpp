@@ -120,6 +120,9 @@ TEST(TensorDescriptors, DeriveBatchNormParameters) {
   EXPECT_TRUE(
       refused(fuseplanDeriveBNTensorDescriptor(derived, x, static_cast<fuseplanBatchNormMode_t>(2)),
               fuseplanStatusBadParm, "bn_mode is 2"));
+  EXPECT_TRUE(
+      refused(fuseplanDeriveBNTensorDescriptor(derived, make_tensor({3}), fuseplanBNSpatial),
+              fuseplanStatusBadParm, "rank 1, expected N x C"));
 }
 
 TEST(ConvolutionDescriptors, KeepWhatTheyAreGiven) {

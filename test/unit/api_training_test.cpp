@@ -184,6 +184,25 @@ TEST(Training, StatisticsEndAPlan) {
                       fuseplanStatusUnsupportedOp, "already"));
 }
 
+std::string text_of_norm(const TensorPtr& x, fuseplanBatchNormMode_t mode,
+                         fuseplanTensorDescriptor_t parameters) {
+  PlanPtr plan;
+  fuseplanOp_t op;
+  EXPECT_TRUE(ok(fuseplanCreatePlan(&plan, fuseplanVerticalFusion, x)));
+  EXPECT_TRUE(ok(fuseplanCreateOpBatchNormForward(plan, &op, mode, false, parameters)));
+  return text_of([&](char* to, std::size_t* size) { return fuseplanPlanToString(plan, to, size); });
+}
+
+TEST(Training, WithoutADescriptorItIsTheDerivedOne) {
+  const std::vector<int> lengths[] = {{4, 3}, {4, 3, 5}, {2, 3, 5, 7}, {2, 3, 4, 5, 7}};
+  for (const std::vector<int>& lens : lengths)
+    for (const auto mode : {fuseplanBNSpatial, fuseplanBNPerActivation}) {
+      const TensorPtr x = make_tensor(lens), derived = make_tensor({1});
+      ASSERT_TRUE(ok(fuseplanDeriveBNTensorDescriptor(derived, x, mode)));
+      EXPECT_EQ(text_of_norm(x, mode, nullptr), text_of_norm(x, mode, derived));
+    }
+}
+
 TEST(Training, BadDescriptors) {
   const PlanPtr plan = make_plan("f32:1x2x4x4;activation(relu)");
   PlanPtr empty;
@@ -198,6 +217,9 @@ TEST(Training, BadDescriptors) {
   EXPECT_TRUE(refused(fuseplanCreateOpBatchNormForward(
                           empty, &op, static_cast<fuseplanBatchNormMode_t>(2), false, nullptr),
                       fuseplanStatusBadParm, "bn_mode"));
+  EXPECT_TRUE(refused(
+      fuseplanCreateOpBatchNormInference(plan, &op, static_cast<fuseplanBatchNormMode_t>(2), wrong),
+      fuseplanStatusBadParm, "bn_mode is 2"));
   EXPECT_TRUE(
       refused(fuseplanCreateOpBatchNormForward(empty, nullptr, fuseplanBNSpatial, false, nullptr),
               fuseplanStatusBadParm, "bnFwdOp"));
