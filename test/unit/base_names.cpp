@@ -2,10 +2,13 @@
 // Statuses, data types, and the small text functions behind messages.
 #include <gtest/gtest.h>
 
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "base/dtype.hpp"
+#include "base/failure.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -39,6 +42,33 @@ TEST(Status, EveryRowIsNamedOnceAndStrangersAreToo) {
   EXPECT_EQ(sentences.size(), static_cast<std::size_t>(rows));
   for (const int stranger : {-1, 11, 31, 1000})
     EXPECT_STREQ(status_name(static_cast<Status>(stranger)), "Unknown error status");
+}
+
+template <typename T>
+void expect_failure(const T& thrown, Status status, const std::string& sentence) {
+  try {
+    throw thrown;
+  } catch (...) {
+    const Failure failure = current_failure();
+    EXPECT_EQ(failure.status, status);
+    EXPECT_EQ(failure.sentence, sentence);
+  }
+}
+
+TEST(Failure, EveryExceptionHasAStatusAndASentence) {
+  expect_failure(Error(Status::BadOption, "no such option"), Status::BadOption, "no such option");
+  expect_failure(std::bad_alloc(), Status::AllocFailed, "out of memory");
+  expect_failure(std::runtime_error("a defect"), Status::InternalError, "a defect");
+  expect_failure(42, Status::UnknownError, "an exception of an unknown type");
+}
+
+TEST(Failure, LongMessagesAreCut) {
+  LastMessage message;
+  EXPECT_STREQ(message.text(), "");
+  message.write("f", std::string(5000, 'x'));
+  EXPECT_EQ(message.text(), "f: " + std::string(4092, 'x'));
+  message.write("g", "short");
+  EXPECT_STREQ(message.text(), "g: short");
 }
 
 TEST(Error, CarriesStatusAndSentence) {
