@@ -59,7 +59,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBiasForward(fuseplanPlan_t plan, f
 
 /* y = scale * (x - mean) / sqrt(variance + epsilon) + bias, each parameter one value per channel or
  * per element of C x [D x] H x W. bnScaleBiasMeanVarDesc describes all four parameters: see
- * fuseplanDeriveBNTensorDescriptor. Computed as k * x + (bias - k * mean), k = scale / sqrt(variance
+ * fuseplanDeriveBNTensorDescriptor. Computed as k * x + (bias - k * mean), k = scale /
+ * sqrt(variance
  * + epsilon), in 32 bits: what rounding adds is what x and mean off by a unit of their last places
  * would, and variance = epsilon = 0 may give NaN for infinities; --disable_pass=fold_batchnorm
  * subtracts first. Ioffe and Szegedy 2015 (arXiv:1502.03167). */

@@ -27,9 +27,10 @@ class ForkedMutex {
 
  private:
   struct Mutex {
-    Mutex* before;  ///< the parent's, never freed: the forking thread may hold it
-    std::mutex mutex{};
-    Generation generation{};
+    explicit Mutex(Mutex* parents) : before(parents) {}
+    Mutex* before;  ///< never freed: the forking thread may hold it
+    std::mutex mutex;
+    Generation generation;
   };
   std::atomic<Mutex*> current_{nullptr};
 };
