@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $emulated, $emulator.
+# Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $examples, $emulated,
+# $emulator.
 
 no_gpu='' failed=0 last='' steps='' time_for_all=$((SECONDS + 580))
 
@@ -99,7 +100,7 @@ export -f compare_records
 
 check_examples() {
   local name
-  for name in fuse_conv_bias_activation residual_block swap_arguments; do
+  for name in $examples; do
     step "example_$name" 60 "$bin/$name" --device "$device"
   done
 }

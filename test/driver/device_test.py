@@ -212,7 +212,7 @@ class Device(DriverCase):
         steps = [step["step"] for step in report["steps"]]
         for step in steps:
             self.assertTrue(any(line.startswith("[no GPU] " + step) for line in lines), step)
-        for wanted in ("device", "kernels", "emulated_results", "example_residual_block", "memcheck",
+        for wanted in ("device", "kernels", "emulated_results", "example_warm_cache", "memcheck",
                        "latency_warm", "bench_vgg16_bf16_64", "bench_resnet50_nchw_f16_256"):
             self.assertIn(wanted, steps)
         self.assertEqual(len(report["bench"]), 3)
