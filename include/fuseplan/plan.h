@@ -59,11 +59,10 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBiasForward(fuseplanPlan_t plan, f
 
 /* y = scale * (x - mean) / sqrt(variance + epsilon) + bias, each parameter one value per channel or
  * per element of C x [D x] H x W. bnScaleBiasMeanVarDesc describes all four parameters: see
- * fuseplanDeriveBNTensorDescriptor. Computed as k * x + (bias - k * mean), k = scale /
- * sqrt(variance
- * + epsilon), in 32 bits: what rounding adds is what x and mean off by a unit of their last places
- * would, and variance = epsilon = 0 may give NaN for infinities; --disable_pass=fold_batchnorm
- * subtracts first. Ioffe and Szegedy 2015 (arXiv:1502.03167). */
+ * fuseplanDeriveBNTensorDescriptor. Ioffe and Szegedy 2015 (arXiv:1502.03167). Computed in 32 bits
+ * as k * x + (bias - k * mean) with k = scale / sqrt(variance + epsilon). Rounding adds what x and
+ * mean that are off by a unit of their last places would; variance = epsilon = 0 may give NaN where
+ * the formula has an infinity. --disable_pass=fold_batchnorm subtracts first. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormInference(
     fuseplanPlan_t plan, fuseplanOp_t* bnOp, fuseplanBatchNormMode_t bn_mode,
     fuseplanTensorDescriptor_t bnScaleBiasMeanVarDesc);

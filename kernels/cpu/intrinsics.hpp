@@ -10,6 +10,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
+// prefetchw is a hint: x86-64 CPUs without it take it for no operation.
 #define FUSEPLAN_PRFCHW __attribute__((target("prfchw")))
 #define FUSEPLAN_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define FUSEPLAN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Version, error text, logging.
 #include <memory>
-#include <mutex>
 
 #include "api/guard.hpp"
 #include "api/results.hpp"
+#include "base/fork.hpp"
 #include "base/log.hpp"
 #include "fuseplan/handle.h"
 
@@ -22,7 +22,7 @@ void deliver(void* callback, LogLevel level, const char* line) {
 }
 
 struct CallbackHolder {
-  std::mutex mutex;
+  ForkedMutex mutex;
   std::unique_ptr<Callback> current;
 };
 
@@ -57,7 +57,7 @@ fuseplanStatus_t fuseplanSetLogCallback(fuseplanLogCallback_t callback, void* co
     std::unique_ptr<Callback> next;
     if (callback != nullptr) next.reset(new Callback{callback, context});
     CallbackHolder& holder = callback_holder();
-    const std::lock_guard lock(holder.mutex);
+    const auto lock = holder.mutex.lock();
     // Returns when no call of the old sink is in progress, so that the old pair can go.
     set_log_sink(next ? deliver : nullptr, next.get());
     holder.current = std::move(next);

@@ -20,7 +20,9 @@ class Generation {
   unsigned made_;
 };
 
-/// A mutex whose holder may not be there any more: a child of fork has another one.
+/// A mutex whose holder may not be there any more: a child of fork has another one. What it guards
+/// must be whole after each store, since a child may see it after any. For objects that live for
+/// ever: what the parent's holder may still unlock is never freed.
 class ForkedMutex {
  public:
   [[nodiscard]] std::unique_lock<std::mutex> lock();
@@ -28,7 +30,7 @@ class ForkedMutex {
  private:
   struct Mutex {
     explicit Mutex(Mutex* parents) : before(parents) {}
-    Mutex* before;  ///< never freed: the forking thread may hold it
+    Mutex* before;
     std::mutex mutex;
     Generation generation;
   };

@@ -15,9 +15,15 @@ namespace {
 void write_to_stderr(void*, LogLevel, const char* line) { std::fprintf(stderr, "%s\n", line); }
 
 struct Logger {
+  /// Where lines go. A new one is written beside the one in use: a child of fork finds either
+  /// whole.
+  struct Target {
+    LogSink sink = nullptr;
+    void* context = nullptr;
+  };
   ForkedMutex mutex;
-  LogSink sink = nullptr;
-  void* context = nullptr;
+  Target targets[2];
+  std::atomic<int> target{0};
   LogSink default_sink = nullptr;
   std::atomic<int> level{static_cast<int>(LogLevel::warning)};
 
@@ -43,8 +49,9 @@ bool is_control(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
 
 void set_log_sink(LogSink sink, void* context) {
   const auto lock = logger().mutex.lock();
-  logger().sink = sink;
-  logger().context = context;
+  const int other = 1 - logger().target;
+  logger().targets[other] = {sink, context};
+  logger().target = other;
 }
 
 void set_log_level(LogLevel level) { logger().level = static_cast<int>(level); }
@@ -66,8 +73,9 @@ void log_line(LogLevel level, std::string_view category, std::string_view text) 
   std::string line = fmt::format("fuseplan_{},{}", category, text);
   std::ranges::replace_if(line, is_control, ' ');
   const auto lock = logger().mutex.lock();
-  if (logger().sink != nullptr) {
-    logger().sink(logger().context, level, line.c_str());
+  const auto& [sink, context] = logger().targets[logger().target];
+  if (sink != nullptr) {
+    sink(context, level, line.c_str());
   } else if (logger().default_sink != nullptr) {
     logger().default_sink(nullptr, level, line.c_str());
   }

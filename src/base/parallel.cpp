@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <latch>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -124,7 +125,8 @@ class Team {
  public:
   Team() = default;
   ~Team() {
-    const auto lock = mutex_.lock();
+    if (fork_generation() > 0) return;  // whoever held the mutex is not there
+    const std::lock_guard lock(mutex_);
     total_ -= size_ - 1;
   }
   Team(const Team&) = delete;
@@ -134,7 +136,7 @@ class Team {
 
  private:
   bool grow(int threads) {
-    const auto lock = mutex_.lock();
+    const std::lock_guard lock(mutex_);
     const int more = threads - size_;
     if (total_ + more > proven_ && !prove(more)) return false;
     // Made here, where none of our threads can take what was just seen to be there.
@@ -163,7 +165,7 @@ class Team {
   }
 
   int size_ = 1;
-  inline static ForkedMutex mutex_;
+  inline static std::mutex mutex_;
   inline static int total_ = 0, proven_ = 0;  // threads besides the callers
   inline static unsigned refusals_ = 0;
 };

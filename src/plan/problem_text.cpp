@@ -199,7 +199,8 @@ Problem parse_problem(std::string_view text) {
     end = text.find(';');
     ops.push_back(parse_op(text.substr(0, end)));
   }
-  require(!ops.empty() || arrow == text.npos, Status::BadParm, "the plan has no op yet");
+  require(!ops.empty() || arrow == text.npos, Status::BadParm,
+          "the text has an output but no op, expected \";op(...)\" before \"->\"");
   return Problem(std::move(input), std::move(ops), std::move(output));
 }
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/log.hpp"
 #include "base/status.hpp"
@@ -23,9 +23,10 @@ CacheKey tuning_key(const CompileContext& context, const Problem& problem,
                     const Solvers& accepted) {
   std::string names;
   for (const Solver* solver : accepted) names += fmt::format("{} ", solver->id());
-  // Some solvers try others with a part of the problem.
-  std::vector<std::string> off = context.filter.disabled;
-  std::ranges::sort(off);
+  // Some solvers try others of their backend with a part of the problem.
+  std::set<std::string> off;
+  for (const std::string& id : context.filter.disabled)
+    if (find_solver(id)->backend() == context.backend->name()) off.insert(id);
   return KeyBuilder()
       .field("library", build_id())
       .field("toolchain", context.backend->toolchain_id())

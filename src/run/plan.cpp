@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/denormals.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "plan/overlap.hpp"
@@ -144,6 +145,7 @@ void Plan::keep_failures(const Handle& handle, std::vector<Rejection> failures) 
 }
 
 Support Plan::query(const Handle& handle, bool with_candidates) const {
+  const StandardFloats floats;  // models decide as they do in compiling
   const Inquiry inquiry(handle.compile_context(filter_on(handle)), problem());
   const auto& [context, problem, chain, question] = inquiry;
   Support support{select_with_pin(context, question), {}, {}};
@@ -163,6 +165,7 @@ Support Plan::query(const Handle& handle, bool with_candidates) const {
 }
 
 void Plan::store_winner(const Handle& handle, std::string_view candidate) const {
+  const StandardFloats floats;
   const Inquiry inquiry(handle.compile_context(filter_on(handle)), problem());
   const auto& [context, problem, chain, question] = inquiry;
   const auto accepted = select_with_pin(context, question).accepted;

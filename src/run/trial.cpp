@@ -62,7 +62,7 @@ Trial::~Trial() = default;
 void Trial::release(void* memory) const noexcept try {
   backend_.free(device_, memory);
 } catch (const std::exception& error) {
-  log(LogLevel::warning, "tune", "memory={},error={}", memory, error.what());
+  if (log_enabled(LogLevel::warning)) log_line(LogLevel::warning, "tune", error.what());
 }
 
 void* Trial::new_tensor(const Tensor& tensor, Fill fill) {

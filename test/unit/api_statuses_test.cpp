@@ -118,7 +118,7 @@ TEST(Statuses, OfPlans) {
   EXPECT_TRUE(refused(fuseplanCreatePlanFromString(&plan, "f32:1x2x3x4:nchw;relu()"),
                       fuseplanStatusInvalidValue, "relu"));
   EXPECT_TRUE(refused(fuseplanCreatePlanFromString(&plan, "f32:1x4x8x8->f32:1x4x8x8"),
-                      fuseplanStatusBadParm, "the plan has no op yet"));
+                      fuseplanStatusBadParm, "the text has an output but no op"));
   EXPECT_TRUE(refused(fuseplanPlanSetOutputDescriptor(o.plan, o.x), fuseplanStatusBadParm,
                       "expected 1x8x6x6"));
   const TensorPtr heap = make_tensor({1});

@@ -128,7 +128,7 @@ TEST(Parallel, WorksInTheChildOfAFork) {
 
 // The thread that holds them in the parent is not there.
 TEST(ForkedMutex, IsFreeInAChild) {
-  ForkedMutex mutex;
+  static ForkedMutex mutex;
   std::latch locked(1), done(1);
   std::thread holder([&] {
     const auto lock = mutex.lock();

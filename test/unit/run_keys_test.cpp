@@ -118,7 +118,7 @@ TEST_F(RunKeys, APinBindsWhatIsCompiledAndNotWhatIsMadeLater) {
 
 TEST_F(RunKeys, OfATuningResultSaysWhatTheSearchDependsOn) {
   context_.options.passes.disabled = 4;
-  context_.filter.disabled = {"cpu_winograd", "cpu_direct"};
+  context_.filter.disabled = {"cpu_winograd", "gpu_conv", "cpu_direct", "cpu_winograd"};
   const Problem problem = parse_problem(kProblem);
   const SplitChain chain = optimize(lower(problem), context_.options.passes);
   const Question question{problem, chain, context_.traits};

@@ -116,6 +116,7 @@ class Walk {
     const std::int64_t last =
         launch_.units() == pieces ? channels : 0;  // no block is left to begin
     const std::int64_t next = channels + 1 < pieces ? channels + 1 : last;
+    // Raw weights of 16 bits are half as long: the piece behind is asked for as well.
     if (launch_.in_passing()) return raw_piece(plan_, launch_.arguments.weights, next);
     return launch_.weights + plan_.weight_offset(next);
   }
