@@ -30,13 +30,14 @@ struct Reach {
   int left = 0;       ///< forms that it may leave to a solver that is faster on this machine
 };
 Reach reach_of(std::string_view id, bool integer) {
+  const int pairs = cpu::host_extensions().fast_bf16 ? 2 : 0;
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_statistics", {3, 3}},
       {"cpu_grouped", {1, 3}},
-      {"cpu_conv1x1", {1, 1}},
-      // Samples are small; bf16 at the highest level goes to the direct kernel's pairs.
-      {"cpu_winograd", {2, 3, cpu::host_extensions().fast_bf16 ? 2 : 0}},
+      // bf16 at the highest level goes to the direct kernel's pairs.
+      {"cpu_conv1x1", {1, 3, pairs}},
+      {"cpu_winograd", {2, 3, pairs}},
       {"cpu_int8", {2, 2}},
       // f32 and f16 are split into pieces, which small samples do not gain by.
       {"cpu_matrix", {1, integer ? 2 : 3, integer ? 0 : 4}},
