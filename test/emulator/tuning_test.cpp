@@ -56,44 +56,47 @@ TEST(DeviceTuning, TimesOnTheDeviceAndKeepsTheWinner) {
   EXPECT_EQ(emulator::counters().compiled.size(), counters.compiled.size());
 }
 
+const char* const kSearching = "--cache=mem --tune_ms=60000 --find_mode=normal";
+
+/// Compiles with a search during which calls of the driver fail. However slow the machine is, those
+/// are among the search's. check(handle, case, status, message), with all well again.
+template <typename Check>
+void compile_failing(void (*fail)(long number, int code), const Check& check) {
+  const Handle keeps = emulated_handle(kSearching);  // what is in memory, for the others
+  find(kSearching);
+  for (long call : {5, 12, 25, 40, 80}) {
+    SCOPED_TRACE(call);
+    emulator::reset();
+    const Handle handle = emulated_handle(kSearching);
+    EmulatedCase c(driver::parse_problem(kConv));
+    fail(call, 700);
+    const fuseplanStatus_t status = fuseplanCompilePlan(handle.get(), c.plan());
+    const std::string message = fuseplanGetLastErrorMessage();
+    emulator::fail_call(0, 0);
+    check(handle, c, status, message);
+  }
+}
+
 // A device that fails while candidates are timed leaves the choice to the model.
 TEST(DeviceTuning, AFailingDeviceCostsTheSearchOnly) {
-  // However slow the machine is, the calls that fail are among the search's.
-  const std::string options = "--cache=mem --tune_ms=60000 --find_mode=normal";
-  const Handle keeps = emulated_handle(options.c_str());  // what is in memory, for the others
-  find(options);
-  for (long call : {5, 12, 25, 40, 80}) {
-    emulator::reset();
-    const Handle handle = emulated_handle(options.c_str());
-    EmulatedCase c(driver::parse_problem(kConv));
-    emulator::fail_call(call, 700);
-    const fuseplanStatus_t status = fuseplanCompilePlan(handle.get(), c.plan());
-    emulator::fail_call(0, 0);
-    EXPECT_EQ(status, fuseplanStatusSuccess) << "call " << call << fuseplanGetLastErrorMessage();
+  compile_failing(emulator::fail_call, [](const Handle& handle, EmulatedCase& c,
+                                          fuseplanStatus_t status, const std::string& message) {
+    EXPECT_EQ(status, fuseplanStatusSuccess) << message;
     if (status == fuseplanStatusSuccess) expect_right(c, handle.get());
-    EXPECT_EQ(emulator::counters().allocations, 0) << "call " << call;
-    EXPECT_EQ(emulator::counters().pushed, 0) << "call " << call;
-  }
+    EXPECT_EQ(emulator::counters().allocations, 0);
+    EXPECT_EQ(emulator::counters().pushed, 0);
+  });
 }
 
 // After a kernel's fault every call fails, those that free the search's memory too.
 TEST(DeviceTuning, ADeviceThatIsLostFailsTheCompilation) {
-  const std::string options = "--cache=mem --tune_ms=60000 --find_mode=normal";
-  const Handle keeps = emulated_handle(options.c_str());
-  find(options);
-  for (long call : {5, 12, 25, 40, 80}) {
-    emulator::reset();
-    const Handle handle = emulated_handle(options.c_str());
-    EmulatedCase c(driver::parse_problem(kConv));
-    emulator::fail_from(call, 700);
-    const fuseplanStatus_t status = fuseplanCompilePlan(handle.get(), c.plan());
-    const std::string message = fuseplanGetLastErrorMessage();
-    emulator::fail_call(0, 0);
-    EXPECT_NE(status, fuseplanStatusSuccess) << "call " << call;
+  compile_failing(emulator::fail_from, [](const Handle&, EmulatedCase&, fuseplanStatus_t status,
+                                          const std::string& message) {
+    EXPECT_NE(status, fuseplanStatusSuccess);
     EXPECT_NE(message.find("CUDA_ERROR_FAKE_700"), std::string::npos) << message;
-  }
+  });
   emulator::reset();
-  find(options);
+  find(kSearching);
 }
 
 }  // namespace
