@@ -49,20 +49,20 @@ constexpr Range split(long total, int parts, int index) {
   return {total * index / parts, total * (index + 1) / parts};
 }
 
-/// Into how many parts to split that many units of about the same work: a few for each thread, as
+/// body(Range) for parts of any number of units of about the same work: a few for each thread, as
 /// some may be late.
-inline int tasks_for(long units, const Parallel& parallel) {
+template <typename F>
+void for_each_range(const Parallel& parallel, long units, const F& body) {
   constexpr long kPerThread = 8;
   const long most = kPerThread * parallel.threads();
-  return static_cast<int>(units < most ? units : most);
+  const int parts = static_cast<int>(units < most ? units : most);
+  parallel(parts, [&](int part) { body(split(units, parts, part)); });
 }
 
 /// body(i) for each i < units.
 template <typename F>
 void for_each_unit(const Parallel& parallel, long units, const F& body) {
-  const int tasks = tasks_for(units, parallel);
-  parallel(tasks, [&](int task) {
-    const Range range = split(units, tasks, task);
+  for_each_range(parallel, units, [&](Range range) {
     for (long unit = range.first; unit < range.last; ++unit) body(unit);
   });
 }

@@ -127,12 +127,8 @@ void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, fl
 
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
                   const Parallel& parallel) {
-  const std::int64_t pieces = plan.channels.pieces();
-  const int parts = static_cast<int>(std::min<std::int64_t>(pieces, parallel.threads()));
-  parallel(parts, [&](int part) {
-    const Range range = split(pieces, parts, part);
-    for (long piece = range.first; piece < range.last; ++piece)
-      pack_piece(plan, raw, piece, packed + plan.weight_offset(piece), false);
+  for_each_unit(parallel, plan.channels.pieces(), [&](std::int64_t piece) {
+    pack_piece(plan, raw, piece, packed + plan.weight_offset(piece), false);
   });
 }
 

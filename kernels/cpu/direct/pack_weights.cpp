@@ -211,12 +211,7 @@ void pack_weights(const DirectPlan& plan, const void* raw, void* packed, const P
       floats->pack(first, count, output, step);
     }
   };
-  const long total = conv.groups * vectors;
-  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
-  parallel(parts, [&](int part) {
-    const Range range = split(total, parts, part);
-    for (long i = range.first; i < range.last; ++i) pack_vector(i);
-  });
+  for_each_unit(parallel, conv.groups * vectors, pack_vector);
 }
 
 bool packs_in_passing(const DirectPlan& plan) {

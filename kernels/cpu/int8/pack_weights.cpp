@@ -75,12 +75,7 @@ void pack_byte_weights(const BytePlan& plan, const std::int8_t* raw, std::byte* 
     plan.dot.kind == DotKind::quads ? pack_vector<std::int8_t>(plan, place)
                                     : pack_vector<std::int16_t>(plan, place);
   };
-  const long total = conv.groups * vectors;
-  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
-  parallel(parts, [&](int part) {
-    const Range range = split(total, parts, part);
-    for (long i = range.first; i < range.last; ++i) pack(i);
-  });
+  for_each_unit(parallel, conv.groups * vectors, pack);
 }
 
 std::string packed_byte_weights_format(const BytePlan& plan) {

@@ -160,16 +160,11 @@ std::size_t MatrixPacker::size() const {
 
 void MatrixPacker::pack(const void* raw, void* packed, const Parallel& parallel) const {
   const std::int64_t vectors = plan_.group_vectors();
-  const long total = plan_.shape.conv.groups * vectors;
-  const int parts = static_cast<int>(std::min<long>(total, parallel.threads()));
-  parallel(parts, [&](int part) {
-    const Range range = split(total, parts, part);
-    for (long i = range.first; i < range.last; ++i) {
-      const std::int64_t group = i / vectors, tile = i % vectors / plan_.grid.channels;
-      const std::int64_t first = tile * plan_.grid.channels, within = i % vectors - first;
-      pack_(plan_, channels_, raw, group, tile, {within, within + 1},
-            static_cast<std::byte*>(packed) + (group * vectors + first) * plan_.vector_bytes());
-    }
+  for_each_unit(parallel, plan_.shape.conv.groups * vectors, [&](std::int64_t i) {
+    const std::int64_t group = i / vectors, tile = i % vectors / plan_.grid.channels;
+    const std::int64_t first = tile * plan_.grid.channels, within = i % vectors - first;
+    pack_(plan_, channels_, raw, group, tile, {within, within + 1},
+          static_cast<std::byte*>(packed) + (group * vectors + first) * plan_.vector_bytes());
   });
 }
 

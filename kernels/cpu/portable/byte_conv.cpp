@@ -240,11 +240,9 @@ void ByteConvProgram::run(const Arguments& arguments) const {
   const std::int64_t wanted = std::int64_t{3} * arguments.parallel.threads();
   const std::int64_t parts =
       std::clamp(ceil_div(wanted, cells), std::int64_t{1}, weights_.blocks_per_group);
-  const int tasks = tasks_for(cells * parts, arguments.parallel);
-  arguments.parallel(tasks, [&](int task) {
+  for_each_range(arguments.parallel, cells * parts, [&](Range units) {
     Scratch local;
     Worker worker(*this, launch, local);
-    const Range units = split(cells * parts, tasks, task);
     for (long unit = units.first; unit < units.last; ++unit)
       worker.run_cell(cell_of(unit / parts),
                       split(weights_.blocks_per_group, static_cast<int>(parts),

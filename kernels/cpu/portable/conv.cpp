@@ -180,11 +180,9 @@ void ConvProgram::run(const Arguments& arguments) const {
         split(weights_.blocks, static_cast<int>(parts), static_cast<int>(unit % parts));
     for (long block = blocks.first; block < blocks.last; ++block) worker.run_block(cell, block);
   };
-  const int tasks = tasks_for(cells * parts, arguments.parallel);
-  arguments.parallel(tasks, [&](int task) {
+  for_each_range(arguments.parallel, cells * parts, [&](Range units) {
     Scratch local;
     Worker worker(*this, launch, local);
-    const Range units = split(cells * parts, tasks, task);
     for (long unit = units.first; unit < units.last; ++unit) run_unit(worker, unit);
   });
 }

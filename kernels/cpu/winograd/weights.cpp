@@ -126,12 +126,9 @@ bool streams_weights(const WinogradPlan& plan) {
 
 void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void* raw,
                        float* transformed, const Parallel& parallel) {
-  const long tiles = plan.channel_tiles;
-  const int parts = static_cast<int>(std::min<long>(tiles, parallel.threads()));
-  parallel(parts, [&](int part) {
+  for_each_range(parallel, plan.channel_tiles, [&](Range range) {
     Scratch scratch;
     FilterTransform transform(plan, kernel, raw, scratch);
-    const Range range = split(tiles, parts, part);
     for (long i = range.first; i < range.last; ++i)
       transform.run(i, transformed + winograd_weight_offset(plan, i, 0),
                     plan.inputs() * plan.width_of(i));
