@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct CoreRates {
   double second_level;        ///< bytes a cycle
   double third_level_bytes, third_level;
   double behind;
+  /// Bytes of weights that kernels ask the caches for before they read them, where these come from
+  /// behind the second level.
+  std::int64_t weights_ahead;
 
   /// Whether it is so much nearer than memory that output is worth keeping there, and lines of many
   /// pages come from it without being asked for in order.

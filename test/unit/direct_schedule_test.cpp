@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,46 +58,78 @@ DirectPlan plan_of(const Problem& problem) {
                           cpu::direct_configs(problem, target).front());
 }
 
-std::int64_t work_of(const DirectPlan& plan, const Block& block, std::int64_t tile) {
-  return block.rows * block.columns * plan.vectors_of(tile);
+struct Unit {
+  Block block;
+  std::int64_t tile;
+};
+
+std::vector<Unit> units_of(const Schedule& schedule, int part) {
+  std::vector<Unit> units;
+  schedule.for_each_unit(part, [&](const Block& block, std::int64_t tile) {
+    units.push_back({block, tile});
+  });
+  return units;
 }
 
-TEST(DirectSchedule, EveryUnitIsInOnePart) {
+TEST(DirectSchedule, EveryRowIsInOnePart) {
   for (const Case& row : kCases) {
     const Problem problem = parse_problem(row.problem);
     const DirectPlan plan = plan_of(problem);
-    for (const int threads : {1, 2, 3, 8}) {
-      SCOPED_TRACE(std::string(row.problem) + " by " + std::to_string(threads));
-      const Schedule schedule(plan, threads);
-      std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::size_t,
-                          std::int64_t>>
-          seen;
-      std::int64_t all = 0, most_of_a_unit = 0;
-      std::vector<std::int64_t> of_part(static_cast<std::size_t>(schedule.parts()));
-      EXPECT_EQ(schedule.first(0), 0);
-      for (int part = 0; part < schedule.parts(); ++part)
-        for (auto unit = schedule.first(part); unit < schedule.first(part + 1); ++unit) {
-          const Block block = schedule.block(unit);
-          const std::int64_t tile = schedule.channel_tile(unit);
-          EXPECT_TRUE(
-              seen.emplace(block.image, block.group, block.plane, block.row, block.strip, tile)
-                  .second);
-          const std::int64_t work = work_of(plan, block, tile);
-          of_part[static_cast<std::size_t>(part)] += work;
-          most_of_a_unit = std::max(most_of_a_unit, work);
-          all += work;
-        }
-      const cpu::ConvGeometry& conv = plan.shape.conv;
-      std::int64_t vectors = 0;
-      for (std::int64_t tile = 0; tile < plan.tiles_of_channels; ++tile)
-        vectors += plan.vectors_of(tile);
-      EXPECT_EQ(all, conv.output.len[0] * conv.groups * conv.output.len[2] * conv.output.len[3] *
-                         conv.output.len[4] * vectors);
-      for (const std::int64_t work : of_part)
-        EXPECT_NEAR(static_cast<double>(work), static_cast<double>(all) / schedule.parts(),
-                    static_cast<double>(2 * most_of_a_unit));
-    }
+    for (const bool raw : {false, true})
+      for (const int threads : {1, 2, 3, 8}) {
+        SCOPED_TRACE(fmt::format("{} by {}{}", row.problem, threads, raw ? ", raw" : ""));
+        const Schedule schedule(plan, threads, raw);
+        using Row = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::size_t,
+                               std::int64_t>;
+        std::set<Row> seen;
+        std::int64_t all = 0, most_of_a_unit = 0, most_of_a_row = 0;
+        std::vector<std::int64_t> of_part(static_cast<std::size_t>(schedule.parts()));
+        for (int part = 0; part < schedule.parts(); ++part)
+          for (const auto& [block, tile] : units_of(schedule, part)) {
+            const std::int64_t line = block.columns * plan.vectors_of(tile);
+            ASSERT_GT(block.rows, 0);
+            EXPECT_LE(block.rows, schedule.rows());
+            for (std::int64_t y = block.row; y < block.row + block.rows; ++y)
+              EXPECT_TRUE(
+                  seen.emplace(block.image, block.group, block.plane, y, block.strip, tile).second);
+            of_part[static_cast<std::size_t>(part)] += block.rows * line;
+            most_of_a_unit = std::max(most_of_a_unit, block.rows * line);
+            most_of_a_row = std::max(most_of_a_row, line);
+            all += block.rows * line;
+          }
+        const cpu::ConvGeometry& conv = plan.shape.conv;
+        std::int64_t vectors = 0;
+        for (std::int64_t tile = 0; tile < plan.tiles_of_channels; ++tile)
+          vectors += plan.vectors_of(tile);
+        EXPECT_EQ(all, conv.output.len[0] * conv.groups * conv.output.len[2] * conv.output.len[3] *
+                           conv.output.len[4] * vectors);
+        // Both ends are the nearest there are.
+        const std::int64_t grain = plan.staged || raw ? most_of_a_unit : most_of_a_row;
+        for (const std::int64_t work : of_part)
+          EXPECT_NEAR(static_cast<double>(work), static_cast<double>(all) / schedule.parts(),
+                      static_cast<double>(grain));
+      }
   }
+}
+
+// What is copied or packed for a unit is made once.
+TEST(DirectSchedule, UnitsThatSomethingIsMadeForAreNotDivided) {
+  for (const Case& row : kCases)
+    for (const bool raw : {false, true}) {
+      const DirectPlan plan = plan_of(parse_problem(row.problem));
+      if (!plan.staged && !raw) continue;
+      SCOPED_TRACE(fmt::format("{}{}", row.problem, raw ? ", raw" : ""));
+      const Schedule schedule(plan, 3, raw);
+      std::int64_t units = 0;
+      std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::size_t>>
+          blocks;
+      for (int part = 0; part < schedule.parts(); ++part)
+        for (const auto& [block, tile] : units_of(schedule, part)) {
+          ++units;
+          blocks.emplace(block.image, block.group, block.plane, block.row, block.strip);
+        }
+      EXPECT_EQ(units, std::ssize(blocks) * plan.tiles_of_channels);
+    }
 }
 
 TEST(DirectSchedule, ReadsWeightsOrInputOnce) {
@@ -104,25 +137,25 @@ TEST(DirectSchedule, ReadsWeightsOrInputOnce) {
     SCOPED_TRACE(row.why);
     const DirectPlan plan = plan_of(parse_problem(row.problem));
     ASSERT_GT(plan.tiles_of_channels, 1);
-    const Schedule schedule(plan, 1);
-    int new_tiles = 0, new_blocks = 0;
-    for (auto unit = schedule.first(0) + 1; unit < schedule.first(1); ++unit) {
-      new_tiles += schedule.channel_tile(unit) != schedule.channel_tile(unit - 1);
-      new_blocks += !(schedule.block(unit) == schedule.block(unit - 1));
+    const std::vector<Unit> units = units_of(Schedule(plan, 1), 0);
+    std::int64_t new_tiles = 0, new_blocks = 0;
+    for (std::size_t i = 1; i < units.size(); ++i) {
+      new_tiles += units[i].tile != units[i - 1].tile;
+      new_blocks += !(units[i].block == units[i - 1].block);
     }
     if (row.tiles_first)
       EXPECT_EQ(new_tiles, plan.tiles_of_channels - 1);
     else
-      EXPECT_EQ(new_blocks, schedule.first(1) / plan.tiles_of_channels - 1);
+      EXPECT_EQ(new_blocks, std::ssize(units) / plan.tiles_of_channels - 1);
   }
 }
 
 // Weights that are others at every call are packed once a unit.
 TEST(DirectSchedule, RawWeightsDoNotChangeTheOrderOfBlocks) {
   const DirectPlan plan = plan_of(parse_problem(kCases[0].problem));
-  const Schedule schedule(plan, 1, true);
-  EXPECT_EQ(schedule.channel_tile(1), 1);
-  EXPECT_EQ(schedule.block(0), schedule.block(1));
+  const std::vector<Unit> units = units_of(Schedule(plan, 1, true), 0);
+  EXPECT_EQ(units[1].tile, 1);
+  EXPECT_EQ(units[0].block, units[1].block);
 }
 
 TEST(DirectSchedule, ResultsDoNotDependOnIt) {

@@ -34,6 +34,11 @@ class Cut {
   }
   /// In rows or lanes that exist.
   std::int64_t end(std::int64_t piece) const { return std::min(first(piece + 1), length_); }
+  /// The piece that this row or lane lies in.
+  std::int64_t piece_at(std::int64_t place) const {
+    const std::int64_t unit = place / unit_, behind = unit - long_ * size_;
+    return behind < 0 ? unit / size_ : long_ + behind / (size_ - 1);
+  }
   /// Lanes of the last vector of the last piece.
   int tail() const { return static_cast<int>((length_ - 1) % unit_ + 1); }
 

@@ -7,8 +7,8 @@
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
+#include "kernels/cpu/conv1x1/schedule.hpp"
 #include "kernels/cpu/conv1x1/stage.hpp"
-#include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
@@ -17,27 +17,24 @@ namespace {
 
 using ProductKernel = void (*)(const ProductCall*);
 
-/// What all threads of one launch share. Work is counted in units: a block of pixels of an image
-/// with a piece of channels; a block's pieces follow one another, so that its input is staged once.
+/// What all threads of one launch share.
 struct Launch {
   const Conv1x1Plan& plan;
   std::span<const ProductKernel> products;
   StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
-  const float* weights;     ///< packed, unless each piece is packed in passing
-  std::int64_t block = 0;   ///< pieces of pixels, at most
-  std::int64_t blocks = 0;  ///< of an image
+  const float* weights;  ///< packed, unless each piece is packed in passing
 
   bool in_passing() const { return weights == nullptr; }
-  std::int64_t units() const { return plan.shape.images() * blocks * plan.channels.pieces(); }
 };
 
 /// One thread's walk through its units, with its own scratch.
 class Walk {
  public:
-  explicit Walk(const Launch& launch)
+  Walk(const Launch& launch, const Conv1x1Schedule& schedule)
       : launch_(launch),
+        schedule_(schedule),
         plan_(launch.plan),
         shape_(plan_.shape),
         moves_(moves_for(shape_.input, Isa::avx512)),
@@ -45,7 +42,7 @@ class Walk {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
     };
-    if (plan_.staged) stage_ = take(plan_.stage_floats(launch.block));
+    if (plan_.staged) stage_ = take(plan_.stage_floats(schedule.block()));
     if (launch.in_passing()) piece_weights_ = take(plan_.piece_channels() * shape_.inputs());
     if (plan_.finishes) return;
     // Turning reads whole squares.
@@ -55,17 +52,16 @@ class Walk {
       chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), Isa::avx512, scratch_);
   }
 
-  void run(std::int64_t unit) {
-    const std::int64_t block = unit / plan_.channels.pieces();
-    if (block != block_) begin(block);
-    const std::int64_t channels = unit % plan_.channels.pieces();
+  void run(const Conv1x1Unit& unit) {
+    begin(unit);
+    const std::int64_t channels = unit.channels;
     if (launch_.in_passing()) {
       pack_piece(plan_, launch_.arguments.weights, channels, piece_weights_, asked_for_);
       asked_for_ = plan_.streams_weights();
     }
-    for (std::int64_t piece = first_piece_; piece < end_piece_;) {
+    for (std::int64_t piece = unit.first; piece < unit.last;) {
       const int kind = plan_.pixels.kind(piece);
-      std::int64_t end = std::min(end_piece_, plan_.pixels.kind_end(kind));
+      std::int64_t end = std::min(unit.last, plan_.pixels.kind_end(kind));
       end = std::min(end, piece + (plan_.finishes ? plan_.block : plan_.strip));
       run_pieces(channels, piece, end, kind);
       piece = end;
@@ -73,21 +69,19 @@ class Walk {
   }
 
  private:
-  void begin(std::int64_t block) {
-    block_ = block;
-    image_ = block / launch_.blocks;
-    const Range pieces = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
-                               static_cast<int>(block % launch_.blocks));
-    first_piece_ = pieces.first;
-    end_piece_ = pieces.last;
+  void begin(const Conv1x1Unit& unit) {
+    if (unit.image == image_ && unit.first == first_ && unit.last == last_) return;
+    image_ = unit.image;
+    first_ = unit.first;
+    last_ = unit.last;
     const std::byte* image =
         static_cast<const std::byte*>(launch_.arguments.input) +
         image_ * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
     input_ = reinterpret_cast<const float*>(image);
     input_pixel_ = 0;
     if (!plan_.staged) return;
-    input_pixel_ = plan_.pixels.first(first_piece_);
-    stage_pixels(plan_, moves_, image, input_pixel_, plan_.pixels.end(end_piece_ - 1), stage_);
+    input_pixel_ = plan_.pixels.first(first_);
+    stage_pixels(plan_, moves_, image, input_pixel_, plan_.pixels.end(last_ - 1), stage_);
     input_ = stage_;
   }
 
@@ -112,10 +106,8 @@ class Walk {
   }
 
   const void* next_piece(std::int64_t channels) const {
-    const std::int64_t pieces = plan_.channels.pieces();
-    const std::int64_t last =
-        launch_.units() == pieces ? channels : 0;  // no block is left to begin
-    const std::int64_t next = channels + 1 < pieces ? channels + 1 : last;
+    const std::int64_t last = schedule_.has_one_block() ? channels : 0;
+    const std::int64_t next = channels + 1 < plan_.channels.pieces() ? channels + 1 : last;
     // Raw weights of 16 bits are half as long: the piece behind is asked for as well.
     if (launch_.in_passing()) return raw_piece(plan_, launch_.arguments.weights, next);
     return launch_.weights + plan_.weight_offset(next);
@@ -130,6 +122,7 @@ class Walk {
   }
 
   const Launch& launch_;
+  const Conv1x1Schedule& schedule_;
   const Conv1x1Plan& plan_;
   const Conv1x1Shape& shape_;
   Moves moves_;
@@ -138,8 +131,8 @@ class Walk {
   float *stage_ = nullptr, *sums_ = nullptr, *piece_weights_ = nullptr;
   bool asked_for_ = false;  ///< the next piece's raw weights, by the kernels
   RowsCall sums_call_;      ///< instead of the chain's: to scratch
-  // The block under way.
-  std::int64_t block_ = -1, image_ = 0, first_piece_ = 0, end_piece_ = 0;
+  // The pixels under way.
+  std::int64_t image_ = -1, first_ = 0, last_ = 0;
   const float* input_ = nullptr;
   std::int64_t input_pixel_ = 0;  ///< that input_ points to
 };
@@ -160,22 +153,14 @@ class Conv1x1Program final : public Program {
                   rows_,
                   arguments,
                   runner_.prepare(arguments, scratch),
-                  static_cast<const float*>(arguments.weights),
-                  plan_.block};
-    const int parts = parts_worth(plan_.shape.conv, 2e6, arguments.parallel.threads());
-    if (arguments.weights_are_raw) {
-      const bool enough = parts == 1 || plan_.channels.pieces() >= kUnitsPerPart * parts;
-      launch.weights = enough ? nullptr : packed(arguments, scratch);
-      if (enough) launch.block = plan_.pixels.pieces();
-    }
-    // No smaller than that, since small blocks read the weights more often.
-    const auto cut = [&] { launch.blocks = ceil_div(plan_.pixels.pieces(), launch.block); };
-    for (cut(); parts > 1 && launch.block > 1 && launch.units() < kUnitsPerPart * parts; cut())
-      launch.block = ceil_div(launch.block, 2);
-    arguments.parallel(parts, [&](int part) {
-      Walk walk(launch);
-      const Range range = split(launch.units(), parts, part);
-      for (long unit = range.first; unit < range.last; ++unit) walk.run(unit);
+                  static_cast<const float*>(arguments.weights)};
+    const int threads = arguments.parallel.threads();
+    if (arguments.weights_are_raw)
+      launch.weights = deals_pieces(plan_, threads) ? nullptr : packed(arguments, scratch);
+    const Conv1x1Schedule schedule(plan_, threads, launch.in_passing());
+    arguments.parallel(schedule.parts(), [&](int part) {
+      Walk walk(launch, schedule);
+      schedule.for_each_unit(part, [&](const Conv1x1Unit& unit) { walk.run(unit); });
       fence_streams();
     });
   }

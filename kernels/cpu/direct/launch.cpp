@@ -86,6 +86,7 @@ class Walk {
   void sum(std::int64_t chunk, TapSpan planes, TapSpan rows, std::int64_t row, const Strip& strip,
            float* sums, bool last) {
     TileCall call;
+    call.weights_ahead = weights_ahead_;
     const bool finish = last && plan_.in_registers;
     if (finish) call.finish = &chain_.call();
     const float* weights = start_chunk(chunk, planes, rows, call);
@@ -133,6 +134,7 @@ class Walk {
   const Launch& launch_;
   const DirectPlan& plan_;
   const ConvGeometry& conv_;
+  const std::int64_t weights_ahead_ = core_rates(host_family()).weights_ahead;
   Moves moves_;
   Scratch scratch_;
   StripChain chain_;
@@ -161,9 +163,8 @@ class DirectProgram final : public Program {
     const Schedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch, schedule);
-      const std::int64_t end = schedule.first(part + 1);
-      for (std::int64_t unit = schedule.first(part); unit < end; ++unit)
-        walk.run(schedule.block(unit), schedule.channel_tile(unit));
+      schedule.for_each_unit(part,
+                             [&](const Block& block, std::int64_t tile) { walk.run(block, tile); });
       fence_streams();
     });
   }

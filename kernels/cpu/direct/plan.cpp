@@ -177,7 +177,6 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
   // Where a row is cut does not depend on the steps, but how much of it is staged, and with it the
   // steps, depends on the cut.
   TileSpec base;
-  base.ahead = kWeightsAhead;
   base.isa = plan.isa;
   base.vectors = config.vectors;
   base.pairs = config.pairs;

@@ -18,9 +18,10 @@ Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : 
                             static_cast<std::int64_t>(plan.block_strips));
   cut_rows(weights_are_raw ? conv.output.len[3] : plan.block_rows);
   parts_ = parts_worth(conv, 2e6, threads);
+  whole_units_ = plan.staged || weights_are_raw;
   if (weights_are_raw) return;
   tiles_first_ = reads_less_tiles_first();
-  if (parts_ == 1) return;
+  if (parts_ == 1 || !whole_units_) return;
   while (rows_ > 1 &&
          planes_ * blocks_per_plane() * plan.tiles_of_channels < kUnitsPerPart * parts_)
     cut_rows((rows_ + 1) / 2);
@@ -84,22 +85,36 @@ Place Schedule::end_of(std::int64_t work, std::int64_t per_pixel) const {
                   });
 }
 
-// The first unit that starts at or after the part's share of all work, in pixels x vectors.
-std::int64_t Schedule::first(int part) const {
+Schedule::Position Schedule::at(std::int64_t unit, std::int64_t row) const {
+  if (row == 0) return {unit, 0};
+  const std::int64_t rows = block(unit).rows;
+  if (whole_units_) row = 2 * row < rows ? 0 : rows;
+  return row < rows ? Position{unit, row} : Position{unit + 1, 0};
+}
+
+// At the row nearest to the part's share of all work, in pixels x vectors.
+Schedule::Position Schedule::start(int part) const {
   const View& output = plan_.shape.conv.output;
   const std::int64_t pixels = planes_ * output.len[3] * output.len[4];
   const std::int64_t target = pixels * vectors() * part / parts_;
+  const auto nearest = [](std::int64_t work, std::int64_t per_row) {
+    return (work + per_row / 2) / per_row;
+  };
   if (tiles_first_) {
     const std::int64_t full = pixels * plan_.config.vectors;
     const std::int64_t tile = std::min(target / full, plan_.tiles_of_channels - 1);
-    const Place place = end_of(target - tile * full, plan_.vectors_of(tile));
-    return tile * blocks() + place.block + (place.done > 0 ? 1 : 0);
+    const std::int64_t per_pixel = plan_.vectors_of(tile);
+    const Place place = end_of(target - tile * full, per_pixel);
+    if (place.done == 0) return {tile * blocks() + place.block, 0};
+    const Block block = block_of_plane(place.block % blocks_per_plane());
+    return at(tile * blocks() + place.block, nearest(place.done, block.columns * per_pixel));
   }
   const Place place = end_of(target, vectors());
   const Block block = block_of_plane(place.block % blocks_per_plane());
-  const std::int64_t tiles =
-      ceil_div(place.done, block.rows * block.columns * plan_.config.vectors);
-  return place.block * plan_.tiles_of_channels + std::min(tiles, plan_.tiles_of_channels);
+  const std::int64_t full = block.rows * block.columns * plan_.config.vectors;
+  const std::int64_t tile = std::min(place.done / full, plan_.tiles_of_channels - 1);
+  return at(place.block * plan_.tiles_of_channels + tile,
+            nearest(place.done - tile * full, block.columns * plan_.vectors_of(tile)));
 }
 
 }  // namespace fuseplan::cpu

@@ -15,15 +15,32 @@ class Schedule {
   Schedule(const DirectPlan& plan, int threads, bool weights_are_raw = false);
 
   int parts() const { return parts_; }
-  /// First unit of a part; parts are nearly equal in multiply-adds. first(parts()) is the end.
-  std::int64_t first(int part) const;
-  Block block(std::int64_t unit) const;
-  std::int64_t channel_tile(std::int64_t unit) const {
-    return tiles_first_ ? unit / blocks() : unit % plan_.tiles_of_channels;
+  /// body(Block, tile of channels) for all units of a part, in order. Parts are nearly equal in
+  /// multiply-adds, and may begin and end at any row of a unit's block.
+  template <typename F>
+  void for_each_unit(int part, const F& body) const {
+    const Position from = start(part), to = start(part + 1);
+    for (std::int64_t unit = from.unit; unit < to.unit + (to.row > 0 ? 1 : 0); ++unit) {
+      const Block whole = block(unit);
+      Block block = whole;
+      if (unit == from.unit) block.row += from.row;
+      block.rows = whole.row + (unit == to.unit ? to.row : whole.rows) - block.row;
+      if (block.rows > 0) body(block, channel_tile(unit));
+    }
   }
   std::int64_t rows() const { return rows_; }  ///< most rows of a block
 
  private:
+  struct Position {
+    std::int64_t unit = 0, row = 0;  ///< counted from the block's first
+  };
+
+  Position start(int part) const;
+  Position at(std::int64_t unit, std::int64_t row) const;
+  Block block(std::int64_t unit) const;
+  std::int64_t channel_tile(std::int64_t unit) const {
+    return tiles_first_ ? unit / blocks() : unit % plan_.tiles_of_channels;
+  }
   std::int64_t blocks_per_plane() const { return row_blocks_ * column_blocks_; }
   std::int64_t blocks() const { return planes_ * blocks_per_plane(); }
   std::int64_t vectors() const;
@@ -36,6 +53,8 @@ class Schedule {
   std::int64_t planes_ = 0;  ///< output planes of all images and groups
   std::int64_t rows_ = 0, row_blocks_ = 0, column_blocks_ = 0;
   bool tiles_first_ = false;  ///< a tile of channels of all blocks before the next
+  /// Units are in one part each: something is made for all of it.
+  bool whole_units_ = false;
   int parts_ = 1;
 };
 

@@ -44,7 +44,8 @@ class TileCode {
       if (spec_.all_channels) return;
       code_.L(store);
     }
-    for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rsi + i * code_.bytes()], code_.vec(i));
+    code_.mov(rdx, field(offsetof(TileCall, result)));
+    for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rdx + i * code_.bytes()], code_.vec(i));
     if (finish_ != nullptr) return code_.leave();
     code_.vzeroupper();
     code_.ret();
@@ -72,7 +73,7 @@ class TileCode {
 
   void zero_or_load() {
     Xbyak::Label load, ready;
-    code_.mov(rsi, field(offsetof(TileCall, result)));
+    code_.mov(rsi, field(offsetof(TileCall, weights_ahead)));
     code_.mov(r8, field(offsetof(TileCall, input)));
     code_.mov(r9, field(offsetof(TileCall, weights)));
     if (spec_.odd) {
@@ -88,7 +89,8 @@ class TileCode {
     if (spec_.all_channels) return;
     code_.jmp(ready);
     code_.L(load);
-    for (int i = 0; i < sums(); ++i) code_.vmovups(code_.vec(i), ptr[rsi + i * code_.bytes()]);
+    code_.mov(rdx, field(offsetof(TileCall, result)));
+    for (int i = 0; i < sums(); ++i) code_.vmovups(code_.vec(i), ptr[rdx + i * code_.bytes()]);
     code_.L(ready);
   }
 
@@ -204,15 +206,15 @@ class TileCode {
   void looped_taps(Load load) {
     Xbyak::Label next;
     code_.push(rax);
-    code_.push(rsi);
-    code_.mov(rsi, field(offsetof(TileCall, taps)));
+    code_.push(rdx);
+    code_.mov(rdx, field(offsetof(TileCall, taps)));
     code_.L(next);
     products(0, 0, 0, load);
     code_.add(rax, static_cast<int>(spec_.steps.tap));
     code_.add(r9, tap_bytes());
-    code_.dec(rsi);
+    code_.dec(rdx);
     code_.jnz(next);
-    code_.pop(rsi);
+    code_.pop(rdx);
     code_.pop(rax);
     code_.add(rax, static_cast<int>(spec_.steps.channel));
     code_.add(r9, field(offsetof(TileCall, tap_skip)));
@@ -243,7 +245,7 @@ class TileCode {
   void load_weights(std::int64_t at) {
     for (int vector = 0; vector < spec_.vectors; ++vector, at += code_.bytes()) {
       code_.vmovups(weight(vector), ptr[r9 + static_cast<int>(at)]);
-      if (spec_.ahead != 0) code_.prefetcht0(ptr[r9 + static_cast<int>(at + spec_.ahead)]);
+      code_.prefetcht0(ptr[r9 + rsi + static_cast<int>(at)]);
     }
   }
 

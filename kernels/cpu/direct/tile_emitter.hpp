@@ -46,7 +46,6 @@ struct TileSpec {
   /// the kernel has a chain.
   bool all_channels = false;
   std::int64_t channels = 0;  ///< TileCall::channels of all calls; 0: any
-  std::int64_t ahead = 0;  ///< bytes of weights to ask the caches for before they are read; 0: none
   TileSteps steps;
 
   bool inside(int pixel, std::int64_t tap) const {
@@ -56,17 +55,12 @@ struct TileSpec {
   auto operator<=>(const TileSpec&) const = default;
 };
 
-/// TileSpec::ahead where weights come from behind the second-level cache. From there hardware
-/// fetches ahead within a page of 4 KB only, and starts anew at the next; as far ahead in software
-/// took 256 to 256 channels at 14 x 14 by F(4x4) from 1.17 to 0.80 ms on an Intel core (1 and 2 KB:
-/// 0.88, 8 KB: 0.81).
-inline constexpr std::int64_t kWeightsAhead = 4096;
-
 /// What a tile kernel, `void(const TileCall*)`, reads. The result is [pixel][channel] in f32, a row
 /// of vectors * lanes channels per pixel.
 struct TileCall {
   const float* input = nullptr;    ///< first valid plane and row, first channel, column 0
   const float* weights = nullptr;  ///< [plane][row][channel][tap][output channel], first valid row
+  std::int64_t weights_ahead = 0;  ///< CoreRates::weights_ahead
   float* result = nullptr;
   const RowsCall* finish = nullptr;   ///< apply the chain instead of storing sums
   std::int64_t planes = 0, rows = 0;  ///< of the filter inside the image; both 0 if either is

@@ -90,6 +90,7 @@ class Walk {
     TileCall call;
     call.planes = call.rows = 1;
     call.channels = plan_.inputs();
+    call.weights_ahead = weights_ahead_;
     call.weights = filters_ ? passing_weights_ + position * plan_.passing_weights_stride()
                             : static_cast<const float*>(launch_.arguments.weights) +
                                   winograd_weight_offset(plan_, channel_tile, position);
@@ -107,6 +108,7 @@ class Walk {
   const Launch& launch_;
   const WinogradPlan& plan_;
   const WinogradSchedule& schedule_;
+  const std::int64_t weights_ahead_ = core_rates(host_family()).weights_ahead;
   Scratch scratch_;
   InputTransform input_;
   OutputTransform output_;

@@ -52,7 +52,6 @@ std::vector<TileSpec> WinogradPlan::specs() const {
                      .last = pixels,
                      .all_channels = true,
                      .channels = inputs(),
-                     .ahead = kWeightsAhead,
                      .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}});
     }
   };

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/integer.hpp"
+#include "kernels/cpu/conv1x1/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// A block of pixels of an image, or a part of one, with a piece of channels.
+struct Conv1x1Unit {
+  std::int64_t image = 0;
+  std::int64_t first = 0, last = 0;  ///< pieces of pixels
+  std::int64_t channels = 0;         ///< piece of channels
+};
+
+/// There are pieces of channels enough for all threads: each can be packed in passing.
+bool deals_pieces(const Conv1x1Plan& plan, int threads);
+
+/// The units of a launch, in the order they are walked, and how they are dealt out. A block's
+/// pieces of channels follow one another, so that its input stays near and is staged once.
+class Conv1x1Schedule {
+ public:
+  /// `in_passing`: blocks are whole images, so that each piece of weights is packed once.
+  Conv1x1Schedule(const Conv1x1Plan& plan, int threads, bool in_passing);
+
+  int parts() const { return parts_; }
+  /// Pieces of pixels in a block, at most.
+  std::int64_t block() const { return ceil_div(plan_.pixels.pieces(), blocks_); }
+  /// Weights are read once: no block follows that begins with the first piece of channels again.
+  bool has_one_block() const { return plan_.shape.images() * blocks_ == 1; }
+
+  /// body(unit) for all units of a part, in order. Parts are nearly equal in multiply-adds, and may
+  /// begin and end at any piece of a unit's pixels.
+  template <typename F>
+  void for_each_unit(int part, const F& body) const {
+    const Position from = start(part), to = start(part + 1);
+    for (std::int64_t index = from.unit; index < to.unit + (to.piece > 0 ? 1 : 0); ++index) {
+      Conv1x1Unit unit = this->unit(index);
+      const std::int64_t first = unit.first;
+      if (index == from.unit) unit.first += from.piece;
+      if (index == to.unit) unit.last = first + to.piece;
+      if (unit.first < unit.last) body(unit);
+    }
+  }
+
+ private:
+  struct Position {
+    std::int64_t unit = 0, piece = 0;  ///< of pixels, counted from the block's first
+  };
+
+  Position start(int part) const;
+  Conv1x1Unit unit(std::int64_t index) const;
+  std::int64_t units() const { return plan_.shape.images() * blocks_ * plan_.channels.pieces(); }
+
+  const Conv1x1Plan& plan_;
+  int parts_ = 1;
+  std::int64_t blocks_ = 1;  ///< of an image
+  /// Units are in one part each: something is made for all of it.
+  bool whole_units_ = false;
+};
+
+}  // namespace fuseplan::cpu
