@@ -61,10 +61,23 @@ constexpr ModelRange kLines[] = {
 // only, and starts anew at the next. 256 to 256 channels at 14 x 14 by Winograd took 1.17 ms there
 // without, 0.88 with 1 and 2 KB, 0.80 with 4 and 0.81 with 8. On the Zen 5, 512 to 512 at 7 x 7
 // took 865 us without, 705 with 4 KB, 590 with 8, 560 with 12 and 16 and 620 with 24.
-constexpr CoreRates kGeneric{0.55, 1, 1, 5, 8, 512e3, 32, 20e6, 12, 6, 4096};
-constexpr CoreRates kZen4{1.1, 0.5, 1, 10, 8, 512e3, 32, 20e6, 12, 6, 4096};
-constexpr CoreRates kZen5{0.52, 1, 10, 5, 12, 512e3, 34, 26e6, 35, 9, 16384};
-constexpr CoreRates kSapphire{0.55, 1, 1, 5, 12, 1.5e6, 32, 16e6, 6, 4.5, 4096};
+constexpr CoreRates kGeneric;
+constexpr CoreRates kZen4{.product = 1.1, .scalar_load = 0.5, .transform = 10};
+constexpr CoreRates kZen5{.product = 0.52,
+                          .plane_load = 10,
+                          .turned_store = 16,
+                          .far_turned_store = 32,
+                          .first_level_ways = 12,
+                          .second_level = 34,
+                          .third_level_bytes = 26e6,
+                          .third_level = 35,
+                          .behind = 9,
+                          .weights_ahead = 16384};
+constexpr CoreRates kSapphire{.first_level_ways = 12,
+                              .second_level_bytes = 1.5e6,
+                              .third_level_bytes = 16e6,
+                              .third_level = 6,
+                              .behind = 4.5};
 
 CpuModel host_model() {
 #if defined(__x86_64__)

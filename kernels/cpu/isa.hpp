@@ -44,20 +44,22 @@ std::string_view host_family();
 /// The same line where AMX is not to be had.
 std::string_view family_without_tiles(std::string_view family);
 
-/// What estimates of time reckon with, for one core.
+/// What estimates of time reckon with, for one core; as it stands, of a core that is not known.
 struct CoreRates {
-  double product;             ///< cycles of a multiply-add of the widest vectors
-  double scalar_load;         ///< how many of them a load into all lanes takes
-  double plane_load;          ///< and one of pixels, of planes that lie apart
-  double transform;           ///< cycles in which others load, turn and store such a vector
-  double first_level_ways;    ///< lines that lie a multiple of 4 KB apart and fit
-  double second_level_bytes;  ///< what of it a stream of weights has for itself
-  double second_level;        ///< bytes a cycle
-  double third_level_bytes, third_level;
-  double behind;
+  double product = 0.55;              ///< cycles of a multiply-add of the widest vectors
+  double scalar_load = 1;             ///< how many of them a load into all lanes takes
+  double plane_load = 1;              ///< and one of pixels, of planes that lie apart
+  double turned_store = 7;            ///< and the turning and storing of a vector of sums
+  double far_turned_store = 7;        ///< the same, of an output that no second-level cache keeps
+  double transform = 5;               ///< cycles in which others load, turn and store such a vector
+  double first_level_ways = 8;        ///< lines that lie a multiple of 4 KB apart and fit
+  double second_level_bytes = 512e3;  ///< what of it a stream of weights has for itself
+  double second_level = 32;           ///< bytes a cycle
+  double third_level_bytes = 20e6, third_level = 12;
+  double behind = 6;
   /// Bytes of weights that kernels ask the caches for before they read them, where these come from
   /// behind the second level.
-  std::int64_t weights_ahead;
+  std::int64_t weights_ahead = 4096;
 
   /// Whether it is so much nearer than memory that output is worth keeping there, and lines of many
   /// pages come from it without being asked for in order.

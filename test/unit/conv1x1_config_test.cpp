@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include "base/integer.hpp"
 #include "expr/passes.hpp"
 #include "kernels/cpu/conv1x1/cut.hpp"
+#include "kernels/cpu/conv1x1/plan.hpp"
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 
@@ -95,19 +97,32 @@ TEST(Conv1x1Refusal, OfLayoutsWithoutRows) {
   EXPECT_NE(refusal->find("contiguous"), std::string::npos) << *refusal;
 }
 
-// Threads get as many blocks each: a short last one would leave one of them idle.
-TEST(Conv1x1Cut, GroupsOfPiecesAreNearlyEqual) {
+TEST(Conv1x1Cut, FindsThePieceOfAPlace) {
   for (const std::int64_t length : {1, 7, 49, 196, 784, 785, 3136})
     for (const int unit : {1, 16})
       for (const int most : {1, 3, 7, 14}) {
         const Cut cut(length, unit, most);
-        for (const std::int64_t group : {1, 2, 5, 36, 1000}) {
-          const std::int64_t size = cut.nearly_equal(group);
-          EXPECT_LE(size, group);
-          EXPECT_EQ(ceil_div(cut.pieces(), size), ceil_div(cut.pieces(), group));
-          const std::int64_t groups = ceil_div(cut.pieces(), size);
-          EXPECT_LT(groups * size - cut.pieces(), groups) << length << " " << unit << " " << most;
-        }
+        for (std::int64_t piece = 0; piece < cut.pieces(); ++piece)
+          for (const std::int64_t place : {cut.first(piece), cut.end(piece) - 1})
+            EXPECT_EQ(cut.piece_at(place), piece) << length << " " << unit << " " << most;
+      }
+}
+
+// Whatever the pieces are: an image that was to be one block is not read as two.
+TEST(Conv1x1Plan, BlocksAreAsManyAsConfigured) {
+  const Problem problem = parse_problem(
+      "f32:2x96x7x7:nchw;conv(f32:80x96x1x1:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=1)"
+      "->f32:2x80x7x7:nchw");
+  const SplitChain chain = chain_of(problem);
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  for (const bool by_channel : {true, false})
+    for (const int size : {1, 2, 3, 5, 9, 14})
+      for (const std::int64_t block : {1, 8, 24, 25, 48, 49, 50, 98}) {
+        const Conv1x1Plan plan = conv1x1_plan(
+            shape, chain, {by_channel, by_channel ? size : 2, by_channel ? 2 : size, block, false});
+        const std::int64_t blocks = ceil_div(plan.pixels.pieces(), plan.block);
+        EXPECT_LE(blocks, ceil_div(std::int64_t{49}, block)) << to_text(plan.config);
+        EXPECT_LE((blocks - 1) * plan.block, plan.pixels.pieces()) << to_text(plan.config);
       }
 }
 

@@ -23,10 +23,6 @@ class Cut {
 
   std::int64_t pieces() const { return pieces_; }
   std::int64_t length() const { return length_; }
-  /// Pieces in nearly equal groups of at most `most`.
-  std::int64_t nearly_equal(std::int64_t most) const {
-    return ceil_div(pieces_, ceil_div(pieces_, most));
-  }
   int size() const { return static_cast<int>(size_); }  ///< of the longest piece, in units
   /// In rows or lanes; pieces() gives the end, rounded up to whole units.
   std::int64_t first(std::int64_t piece) const {

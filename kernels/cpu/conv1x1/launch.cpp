@@ -100,9 +100,11 @@ class Walk {
     call.tiles = end - first;
     call.next_piece = next_piece(channels);
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
+    const std::int64_t count = plan_.channels.end(channels) - channel;
+    const std::int64_t pixels = plan_.pixels.end(end - 1) - pixel;
+    if (plan_.turned) chain_.expect_stores(count, 0, pixels);
     launch_.products[static_cast<std::size_t>(kernel)](&call);
-    if (!plan_.finishes)
-      finish(plan_.channels.end(channels) - channel, plan_.pixels.end(end - 1) - pixel);
+    if (!plan_.finishes) finish(count, pixels);
   }
 
   const void* next_piece(std::int64_t channels) const {

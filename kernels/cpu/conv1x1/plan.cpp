@@ -17,8 +17,7 @@ void cut_axes(Conv1x1Plan& plan) {
   const int lanes = plan.config.vectors, rows = plan.config.rows;
   plan.channels = Cut(plan.shape.outputs(), plan.channel_unit(), by_channel ? lanes : rows);
   plan.pixels = Cut(plan.shape.pixels(), plan.pixel_unit(), by_channel ? rows : lanes);
-  const std::int64_t piece = plan.pixels.size() * plan.pixel_unit();
-  plan.block = plan.pixels.nearly_equal(std::max<std::int64_t>(1, plan.config.block / piece));
+  plan.block = ceil_div(plan.pixels.pieces(), ceil_div(plan.pixels.length(), plan.config.block));
   const std::int64_t vectors = std::int64_t{plan.channels.size()} * plan.pixels.size();
   plan.strip = std::clamp<std::int64_t>(kStripVectors / vectors, 1, plan.block);
 }
@@ -65,6 +64,7 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
     // Of blocks with many pieces of channels, most are read from the second-level cache anyway.
     spec.prefetch_scalars = !plan.staged && plan.stage_channel == 1 &&
                             plan.stage_pixel == spec.depth && !plan.streams_weights();
+    spec.prefetch_depths = !plan.staged && plan.stage_pixel == 1;
   } else {
     spec.vector_depth = plan.stage_channel * kFloat;
     spec.scalar_row = kFloat;

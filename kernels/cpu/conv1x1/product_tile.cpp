@@ -185,6 +185,9 @@ class ProductEmitter {
       if (spec_.along_lanes)  // of the next tile: its channels lie in as many pages
         code_.prefetcht0(ptr[kVector + at + (spec_.vectors + v) * kBytes]);
     }
+    const std::int64_t last = (2 * spec_.rows - 1) * spec_.scalar_row;  // of the next tile's
+    if (spec_.prefetch_depths)
+      code_.prefetcht0(ptr[kScalar + static_cast<int>(depth * spec_.scalar_depth + last)]);
   }
 
   void products(int depth) {

@@ -30,6 +30,9 @@ struct ProductSpec {
   /// Asks the caches for the next tile's scalars, where those of a row are neighbours and so are
   /// the rows. Not together with a slice of weights.
   bool prefetch_scalars = false;
+  /// Asks the first-level cache for the next tile's scalars at each depth, where those of all rows
+  /// are neighbours and a depth's lie far from the next's.
+  bool prefetch_depths = false;
   /// Asks the second-level cache for the weights of the next piece of channels: a tile for `slice`
   /// bytes of them, the first tile of a call for those from `first_slice` slices on. 0: for none.
   std::int64_t slice = 0, first_slice = 0;

@@ -9,6 +9,7 @@
 #include "kernels/cpu/conv1x1/cut.hpp"
 #include "kernels/cpu/conv1x1/product_tile.hpp"
 #include "kernels/cpu/parts.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -57,7 +58,7 @@ class Estimate {
     for (int c = 0; c < Cut::kKinds; ++c)
       for (int p = 0; p < Cut::kKinds; ++p)
         sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
-    return sum;
+    return sum * crowd_factor();
   }
 
  private:
@@ -77,8 +78,15 @@ class Estimate {
         units + rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
     const double depth =
         std::max({rows * units, loads, kLatency, stream(vectors)}) * conflict_factor(rows);
-    const double store = config_.by_channel && !shape_.lanes_are_channels ? 7 : 3;
+    const double store = config_.by_channel && !shape_.lanes_are_channels ? turned_store() : 3;
     return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
+  }
+
+  // A line of the output gets its pixels from several tiles: it may have to come twice.
+  double turned_store() const {
+    const auto bytes =
+        shape_.conv.output.elements() * static_cast<std::int64_t>(size_of(shape_.output));
+    return bytes > kFarBytes ? rates_.far_turned_store : rates_.turned_store;
   }
 
   // Vectors that the first-level cache does not keep from tile to tile: a piece's weights, or
@@ -91,6 +99,17 @@ class Estimate {
     const double pixels = planes ? kScalars * rates_.plane_load : 0;
     const double weights = vectors * kBytes * static_cast<double>(shape_.inputs());
     return weights <= kKept ? 0 : linear + pixels;
+  }
+
+  // A block's input, a piece of weights and the next that is asked for meanwhile stay in the
+  // second-level cache, or the last of them come from behind it twice.
+  double crowd_factor() const {
+    constexpr double kCrowded = 1.08;
+    if (!config_.by_channel) return 1;
+    const auto depth = static_cast<double>(shape_.inputs() * kFloat);
+    const auto block = static_cast<double>(std::min(config_.block, shape_.pixels()));
+    const double lanes = channels_.size() * 16;
+    return depth * (block + 2 * lanes) > 2 * rates_.second_level_bytes ? kCrowded : 1;
   }
 
   // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level

@@ -40,6 +40,18 @@ class ChannelTiles final : public TileKernel {
     if (plan_.permuted) code_.kmovw(kWanted, ptr[w() + 8]);
   }
 
+  // The tile below reads these pixels next, and the second-level cache keeps them until then. Of
+  // smaller inputs hardware has most in time, and this costs a seventh: 144 channels at 56 x 56
+  // pixels took 0.4 of the time at batch 16, 0.8 to 1.2 elsewhere.
+  void start_tile(const RowTile& tile) override {
+    constexpr std::int64_t kLargeInput = 8 << 20;
+    if (g_.input.elements() * static_cast<std::int64_t>(size_of(plan_.input)) < kLargeInput) return;
+    const std::int64_t reach = (rows_ - 1) * g_.stride[1] + (g_.filter[1] - 1) * g_.dilation[1] + 1;
+    for (std::int64_t row = 0; row < rows_ * g_.stride[1]; ++row)
+      for (std::int64_t column = 0; column < tile.columns * g_.stride[2]; ++column)
+        code_.prefetcht1(ptr[x() + static_cast<int>(offset_of(reach + row, column))]);
+  }
+
   void sum_plane(const RowTile& tile) override {
     VectorCode& c = code_;
     const int taps = static_cast<int>(g_.filter[2]);

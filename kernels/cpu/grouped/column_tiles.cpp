@@ -29,6 +29,7 @@ struct Budget {
   int temporaries() const { return inputs + weights; }
 };
 
+constexpr std::int64_t kCacheLine = 64;
 constexpr int kFirstKept = 3;  ///< of the mask registers
 
 /// Whether the chain compares more than one thing at a time.
@@ -153,7 +154,35 @@ class ColumnTiles final : public TileKernel {
     return found;
   }
 
+  // Lines that will be written come while sums are made. Long rows are left to the hardware, which
+  // had them in 0.9 of the time.
+  void start_tile(const RowTile& tile) override {
+    constexpr int kShortRow = 2;
+    if (vectors_of(tile) > kShortRow) return;
+    const std::int64_t bytes = std::int64_t{tile.columns} * plan_.finish.output.column;
+    for (int k = 0; k < plan_.step; ++k)
+      for (int row = 0; row < rows_; ++row) {
+        const Xbyak::RegExp line = pointers_.output({k, row, 0}).getRegExp();
+        for (std::int64_t at = 0; at < bytes; at += kCacheLine)
+          code_.prefetchw(ptr[line + static_cast<int>(at)]);
+      }
+  }
+
+  // What the next tile below reads and this one does not, or the next plane's first rows. Hardware
+  // sees too few neighbouring lines of a small plane before it ends: 14 x 14 pixels of 576 channels
+  // took a third of the time at batch 16, when they came from behind the second-level cache.
+  void expect_rows(const RowTile& tile) {
+    const std::int64_t rows = rows_ * g_.stride[1];
+    const std::int64_t bytes = tile.columns * g_.stride[2] * plan_.input_bytes(4);
+    for (std::int64_t row = rows; row < 2 * rows; ++row)
+      for (std::int64_t at = 0; at < bytes; at += kCacheLine) {
+        const std::int64_t offset = row * plan_.input_bytes(3) + at;
+        code_.prefetcht0(ptr[input() + static_cast<int>(offset)]);
+      }
+  }
+
   void sum_plane(const RowTile& tile) override {
+    expect_rows(tile);
     if (budget_.keeps_weights)
       for (int i = 0; i < plan_.step * plan_.taps(); ++i)
         code_.vbroadcastss(kept(i), ptr[w() + static_cast<int>(first_weight_ + 4 * i)]);

@@ -156,6 +156,7 @@ void TileKernel::move(std::int64_t bytes, const TilePlace& by) {
 
 void TileKernel::one_tile(const RowTile& tile) {
   VectorCode& c = code_;
+  start_tile(tile);
   for (int i = 0; i < sums_of(tile); ++i) c.vxorps(sum(i), sum(i), sum(i));
   Xbyak::Label next, end;
   c.mov(w(), word(kWeights));

@@ -33,6 +33,8 @@ class TileKernel {
   virtual int lasting_count() const { return 0; }
   virtual void start() {}        ///< once per call
   virtual void start_block() {}  ///< x() and w() at the block
+  /// Before its sums.
+  virtual void start_tile(const RowTile&) {}
   virtual void emit_tables() {}  ///< behind the code
   virtual int sums_of(const RowTile& tile) const = 0;
   /// Adds one input channel of the group at one depth. input() and w() point at it.
