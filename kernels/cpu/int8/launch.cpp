@@ -68,12 +68,14 @@ class Walk {
  private:
   // Tiles of one size and neighbourhood in one call.
   void run_finished() {
-    const std::int64_t width = conv_.output.len[4], end = window_.row + window_.rows;
+    const std::int64_t end = window_.row + window_.rows;
     if (plan_.tile_rows > 1) {
-      const std::int64_t bands = window_.rows / plan_.tile_rows;
-      const std::int64_t rest = window_.row + bands * plan_.tile_rows;
-      if (bands > 0) run_tiles({window_.row, 0, plan_.tile_rows * width}, bands);
-      if (rest < end) run_tiles({rest, 0, (end - rest) * width}, 1);
+      const auto variant = [&](std::int64_t row) { return plan_.bands.of(row / plan_.tile_rows); };
+      for (std::int64_t row = window_.row, next = row; row < end; row = next) {
+        std::int64_t bands = 0;
+        for (; next < end && variant(next) == variant(row); next += plan_.tile_rows) ++bands;
+        run_tiles({row, 0, plan_.variants[variant(row)].pixels}, bands);
+      }
       return;
     }
     const auto& tiles = plan_.row_tiles;
@@ -115,7 +117,7 @@ class Walk {
   void run_tile(const Pixels& first, std::int64_t count) {
     call_.input = input_at(first.row, first.column);
     call_.tiles = count;
-    launch_.tiles[plan_.kernel_of(first.count, channel_tile_)](&call_);
+    launch_.tiles[plan_.kernel_of(first.row, first.count, channel_tile_)](&call_);
   }
 
   const void* input_at(std::int64_t row, std::int64_t column) const {

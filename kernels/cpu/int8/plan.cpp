@@ -106,6 +106,70 @@ void cut_blocks(BytePlan& plan) {
   plan.block_columns = last.column + last.pixels;
 }
 
+/// Whether padding adds nothing to a sum: signed bytes are multiplied as x + 128.
+bool padding_is_zero(const BytePlan& plan) {
+  return plan.dot.kind != DotKind::quads || !plan.is_signed();
+}
+
+/// Of the taps of `outputs` outputs from `output` on.
+TapReach reach_of(const ConvGeometry& conv, std::size_t axis, std::int64_t output,
+                  std::int64_t outputs) {
+  const std::int64_t first = output * conv.stride[axis] - conv.pad_lo[axis];
+  const std::int64_t span =
+      (outputs - 1) * conv.stride[axis] + (conv.filter[axis] - 1) * conv.dilation[axis] + 1;
+  const TapReach reach{.stride = conv.stride[axis],
+                       .dilation = conv.dilation[axis],
+                       .low = std::clamp<std::int64_t>(-first, 0, span),
+                       .high = std::clamp<std::int64_t>(conv.input.len[axis + 2] - first, 0, span)};
+  return reach.low == 0 && reach.high == span ? TapReach{} : reach;
+}
+
+std::size_t add_variant(BytePlan& plan, const ByteTileSpec& spec) {
+  const auto found = std::ranges::find(plan.variants, spec);
+  const auto index = static_cast<std::size_t>(found - plan.variants.begin());
+  if (found == plan.variants.end()) plan.variants.push_back(spec);
+  return index;
+}
+
+/// Tiles that are bands: those at a border leave out the taps that stand beside the image and, with
+/// `by_rows`, above and below it. False if that makes too many of them.
+bool add_bands(BytePlan& plan, ByteTileSpec spec, bool by_rows) {
+  constexpr std::size_t kMost = 5;  // as 5 x 5 taps make of single rows
+  const ConvGeometry& conv = plan.shape.conv;
+  const std::int64_t height = conv.output.len[3];
+  spec.width = static_cast<int>(conv.output.len[4]);
+  // Channels of neighbouring taps share a lane if they fill no whole ones.
+  const bool apart = conv.filter[2] == 1 || conv.group_inputs % plan.dot.depth() == 0;
+  if (padding_is_zero(plan) && apart) spec.columns = reach_of(conv, 2, 0, spec.width);
+  if (spec.columns != TapReach{}) spec.taps = conv.filter[2];
+  const auto spec_of = [&](std::int64_t band) {
+    const std::int64_t row = band * plan.tile_rows;
+    const auto rows = static_cast<int>(std::min<std::int64_t>(plan.tile_rows, height - row));
+    ByteTileSpec own = spec;
+    own.pixels = rows * spec.width;
+    if (by_rows && padding_is_zero(plan)) own.rows = reach_of(conv, 1, row, rows);
+    return own;
+  };
+  const auto is_inside = [&](std::int64_t band) {
+    const ByteTileSpec own = spec_of(band);
+    return own.rows == TapReach{} && own.pixels == plan.tile_rows * spec.width;
+  };
+  const auto fits = [&](const std::vector<std::size_t>& border) {
+    return border.size() <= kMost && plan.variants.size() <= kMost;
+  };
+  plan.variants.clear();
+  BandVariants bands;
+  bands.count = ceil_div(height, std::int64_t{plan.tile_rows});
+  std::int64_t begin = 0, end = bands.count;
+  for (; begin < end && !is_inside(begin) && fits(bands.first); ++begin)
+    bands.first.push_back(add_variant(plan, spec_of(begin)));
+  for (; begin < end && !is_inside(end - 1) && fits(bands.last); --end)
+    bands.last.push_back(add_variant(plan, spec_of(end - 1)));
+  if (begin < end) bands.middle = add_variant(plan, spec_of(begin));
+  plan.bands = std::move(bands);
+  return fits(plan.bands.first) && fits(plan.bands.last);
+}
+
 void add_variants(BytePlan& plan) {
   ByteTileSpec spec;
   spec.isa = plan.isa;
@@ -115,20 +179,14 @@ void add_variants(BytePlan& plan) {
   spec.input = input_steps(plan);
   spec.reduction = plan.reduction;
   spec.finished = plan.finished;
-  const auto add = [&](int pixels, int width) {
-    spec.pixels = pixels;
-    spec.width = width;
-    if (std::ranges::find(plan.variants, spec) == plan.variants.end())
-      plan.variants.push_back(spec);
-  };
-  if (plan.tile_rows == 1) {
-    for (const ByteRowTile& tile : plan.row_tiles) add(tile.pixels, tile.pixels);
+  if (plan.row_tiles.size() == 1) {
+    if (!add_bands(plan, spec, true)) add_bands(plan, spec, false);
     return;
   }
-  const auto width = static_cast<int>(plan.shape.conv.output.len[4]);
-  const auto rest = static_cast<int>(plan.shape.conv.output.len[3] % plan.tile_rows);
-  add(plan.tile_rows * width, width);
-  if (rest > 0) add(rest * width, width);
+  for (const ByteRowTile& tile : plan.row_tiles) {
+    spec.pixels = spec.width = tile.pixels;
+    add_variant(plan, spec);
+  }
 }
 
 // Longer chains run faster as a loop over sums in memory than written out for each of 28.
@@ -158,11 +216,16 @@ bool BytePlan::is_full_tail() const {
   return tail_vectors == config.vectors && (!finished || tail_lanes == lanes());
 }
 
-std::size_t BytePlan::kernel_of(std::int64_t pixels, std::int64_t channel_tile) const {
-  const auto found = std::ranges::find(variants, pixels, &ByteTileSpec::pixels);
+std::size_t BytePlan::kernel_of(std::int64_t row, std::int64_t pixels,
+                                std::int64_t channel_tile) const {
+  const std::size_t variant =
+      bands.count > 0
+          ? bands.of(row / tile_rows)
+          : static_cast<std::size_t>(std::ranges::find(variants, pixels, &ByteTileSpec::pixels) -
+                                     variants.begin());
   const bool second =
       tiles_of_channels > 1 && channel_tile + 1 == tiles_of_channels && !is_full_tail();
-  return static_cast<std::size_t>(found - variants.begin()) + (second ? variants.size() : 0);
+  return variant + (second ? variants.size() : 0);
 }
 
 int BytePlan::vectors_of(std::int64_t channel_tile) const {

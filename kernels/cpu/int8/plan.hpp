@@ -16,6 +16,20 @@ struct ByteRowTile {
   int pixels = 0;
 };
 
+/// Which kernel computes a band, for bands that are one tile: those in the middle are alike.
+struct BandVariants {
+  std::int64_t count = 0;  ///< 0: tiles are no whole bands
+  std::vector<std::size_t> first;
+  std::size_t middle = 0;
+  std::vector<std::size_t> last;  ///< from the last band upwards
+
+  std::size_t of(std::int64_t band) const {
+    if (band < std::ssize(first)) return first[static_cast<std::size_t>(band)];
+    const std::int64_t behind = count - 1 - band;
+    return behind < std::ssize(last) ? last[static_cast<std::size_t>(behind)] : middle;
+  }
+};
+
 /// How a block's input lies in scratch: [plane][row][column][channel], every position that a tap
 /// can reach, padding filled in. In elements of `dot.element` bytes.
 struct ByteStage {
@@ -50,13 +64,15 @@ struct BytePlan {
   std::int64_t block_bands = 0;                    ///< of one plane in a block
   std::size_t block_tiles = 0;                     ///< of row_tiles in a block
   std::int64_t block_rows = 0, block_columns = 0;  ///< the same in pixels, at most
-  std::vector<ByteTileSpec> variants;              ///< by pixels, with full vectors
+  std::vector<ByteTileSpec> variants;              ///< with full vectors
+  BandVariants bands;                              ///< if a tile is all of a band
 
   int lanes() const { return lanes_of(isa); }
   bool is_signed() const { return shape.input == DType::i8; }
   /// Kernels: the variants with full vectors, then with those of the last tile of channels.
   std::vector<ByteTileSpec> specs() const;
-  std::size_t kernel_of(std::int64_t pixels, std::int64_t channel_tile) const;
+  /// Of the tile of so many pixels in the band that begins at this row.
+  std::size_t kernel_of(std::int64_t row, std::int64_t pixels, std::int64_t channel_tile) const;
   int vectors_of(std::int64_t channel_tile) const;
   /// Bytes of packed weights in front of a tile of channels, within a group; one past the last
   /// gives the group's size.

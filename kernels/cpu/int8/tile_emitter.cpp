@@ -12,8 +12,9 @@ namespace {
 
 using namespace Xbyak::util;
 
-// Multiply-adds written out before the loop over a run starts again.
-constexpr int kUnrolled = 128;
+// Multiply-adds written out before the loop over a run starts again; where each tap has a loop of
+// its own, fewer.
+constexpr int kUnrolled = 128, kUnrolledPerTap = 32;
 
 int registers_besides_sums(DotKind dot, int vectors) {
   return vectors + (dot == DotKind::quads ? 1 : 2);
@@ -86,7 +87,7 @@ class ByteTileCode {
     Xbyak::Label next;
     code_.mov(counter, static_cast<std::uint32_t>(count));
     code_.L(next);
-    move_input(step - body());
+    advance(kInput, step - body());
     code_.dec(counter);
     code_.jnz(next);
     return count * step;
@@ -95,14 +96,57 @@ class ByteTileCode {
   void sum_planes() {
     const ByteReduction& r = spec_.reduction;
     repeat(r.planes, r10d, r.plane_step, [&] {
-      return repeat(r.rows, r9d, r.row_step,
-                    [&] { return repeat(r.runs, r8d, r.run_step, [&] { return sum_run(); }); });
+      if (spec_.leaves_out()) return sum_present_taps();
+      for (int p = 0; p < spec_.pixels; ++p) pixels_.push_back(p);
+      return repeat(r.rows, r9d, r.row_step, [&] {
+        return repeat(r.runs, r8d, r.run_step, [&] { return sum_run(r.lanes, kUnrolled); });
+      });
     });
   }
 
-  std::int64_t sum_run() {
-    const std::int64_t lanes = spec_.reduction.lanes;
-    const std::int64_t unroll = std::max(1, kUnrolled / (spec_.pixels * spec_.vectors));
+  /// Tap by tap, each for the pixels that have it; rows of taps that the same pixels have in a
+  /// loop.
+  std::int64_t sum_present_taps() {
+    const ByteReduction& r = spec_.reduction;
+    std::int64_t at = 0;
+    for (std::int64_t row = 0, next = 0; row < r.rows; row = next) {
+      while (next < r.rows && has_alike(row, next)) ++next;
+      advance(kInput, row * r.row_step - at);
+      at = row * r.row_step +
+           repeat(next - row, r9d, r.row_step, [&] { return sum_present_taps_of(row); });
+    }
+    return at;
+  }
+
+  bool has_alike(std::int64_t row, std::int64_t other) const {
+    for (int i = 0; i < spec_.pixels / spec_.width; ++i)
+      if (spec_.rows.has(i, row) != spec_.rows.has(i, other)) return false;
+    return true;
+  }
+
+  std::int64_t sum_present_taps_of(std::int64_t row) {
+    const ByteReduction& r = spec_.reduction;
+    const std::int64_t taps = std::max(r.runs, spec_.taps), lanes = r.runs * r.lanes / taps;
+    const std::int64_t step = r.runs > 1 ? r.run_step : 4 * lanes;
+    std::int64_t at = 0;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      pixels_.clear();
+      for (int p = 0; p < spec_.pixels; ++p)
+        if (spec_.has(p, row, tap)) pixels_.push_back(p);
+      if (pixels_.empty()) {
+        advance(kWeights, lanes * spec_.vectors * code_.bytes());
+        continue;
+      }
+      advance(kInput, tap * step - at);
+      at = tap * step + sum_run(lanes, kUnrolledPerTap);
+    }
+    return at;
+  }
+
+  /// Of `pixels_`.
+  std::int64_t sum_run(std::int64_t lanes, int products) {
+    const auto sums = static_cast<int>(pixels_.size()) * spec_.vectors;
+    const std::int64_t unroll = std::max(1, products / sums);
     const std::int64_t turns = lanes >= 2 * unroll ? lanes / unroll : 0;
     if (turns > 0) {
       Xbyak::Label next;
@@ -120,14 +164,14 @@ class ByteTileCode {
   void sum_lanes(std::int64_t lanes) {
     if (lanes == 0) return;
     for (int lane = 0; lane < lanes; ++lane) sum_lane(lane);
-    move_input(4 * lanes);
+    advance(kInput, 4 * lanes);
     code_.add(kWeights, static_cast<int>(lanes) * spec_.vectors * code_.bytes());
   }
 
   void sum_lane(int lane) {
     for (int v = 0; v < spec_.vectors; ++v)
       code_.vmovups(weights(v), code_.ptr[kWeights + (lane * spec_.vectors + v) * code_.bytes()]);
-    for (int p = 0; p < spec_.pixels; ++p) {
+    for (const int p : pixels_) {
       const Vec& input = inputs_[static_cast<std::size_t>(p) % inputs_.size()];
       const auto offset = static_cast<int>(spec_.offset(spec_.input, p)) + 4 * lane;
       code_.vpbroadcastd(input, code_.ptr[kInput + offset]);
@@ -144,12 +188,12 @@ class ByteTileCode {
     code_.vpaddd(sum, sum, product);
   }
 
-  void move_input(std::int64_t bytes) {
+  void advance(const Xbyak::Reg64& pointer, std::int64_t bytes) {
     if (bytes == static_cast<std::int32_t>(bytes)) {
-      if (bytes != 0) code_.add(kInput, static_cast<std::uint32_t>(bytes));
+      if (bytes != 0) code_.add(pointer, static_cast<std::uint32_t>(bytes));
     } else {
       code_.mov(rax, static_cast<std::uint64_t>(bytes));
-      code_.add(kInput, rax);
+      code_.add(pointer, rax);
     }
   }
 
@@ -201,6 +245,7 @@ class ByteTileCode {
   VectorCode code_;
   ChainPointers pointers_;
   std::vector<Vec> sums_, weights_, inputs_, product_;
+  std::vector<int> pixels_;  ///< that take part at present
 };
 
 }  // namespace

@@ -37,7 +37,19 @@ struct PixelSteps {
   auto operator<=>(const PixelSteps&) const = default;
 };
 
+/// Which taps of a tile's pixels stand inside the image, along one axis: tap t of pixel p does
+/// where low <= p * stride + t * dilation < high. As it stands, all do.
+struct TapReach {
+  std::int64_t stride = 0, dilation = 0, low = 0, high = 1;
+  bool has(std::int64_t pixel, std::int64_t tap) const {
+    const std::int64_t at = pixel * stride + tap * dilation;
+    return low <= at && at < high;
+  }
+  auto operator<=>(const TapReach&) const = default;
+};
+
 /// One kernel: `pixels` output pixels, `width` in a row, x `vectors` vectors of output channels.
+/// Products with padding are left out as far as `rows` and `columns` tell.
 struct ByteTileSpec {
   Isa isa{};
   Dot dot;
@@ -45,6 +57,8 @@ struct ByteTileSpec {
   int last_lanes = 0;  ///< of the last vector; fewer than all where the group's channels end
   PixelSteps input;
   ByteReduction reduction;
+  TapReach rows, columns;
+  std::int64_t taps = 1;  ///< along the width, if `columns` tells them apart
   /// With the chain applied and stored; otherwise sums go to [pixel][channel] in i32.
   bool finished = false;
 
@@ -52,6 +66,10 @@ struct ByteTileSpec {
   /// behind it.
   PixelSteps next() const {
     return pixels > width ? PixelSteps{pixels / width, 0} : PixelSteps{0, pixels};
+  }
+  bool leaves_out() const { return rows != TapReach{} || columns != TapReach{}; }
+  bool has(int pixel, std::int64_t tap_row, std::int64_t tap) const {
+    return rows.has(pixel / width, tap_row) && columns.has(pixel % width, tap);
   }
   std::int64_t offset(const PixelSteps& steps, int pixel) const {
     return pixel / width * steps.row + pixel % width * steps.column;
