@@ -247,6 +247,35 @@ TEST(GroupedConfig, ChannelsInLanesPreferSquareTiles) {
   }
 }
 
+// What lies between the pixels that a tile reads, and beside those it writes, makes no code.
+TEST(GroupedCode, IsBoundedByWhatATileReads) {
+  const std::tuple<const char*, const char*> cases[] = {
+      {"strides, channels in lanes",
+       "f32:1x16x1024x1024:nhwc;conv(f32:16x1x3x3,pad=1x1,stride=128x128,groups=16)"},
+      {"strides, columns in lanes",
+       "f32:1x32x65536x14:nchw;conv(f32:32x1x3x3,pad=1x1,stride=8192x1,groups=32)"},
+      {"an output of one column far from the next",
+       "f32:1x160x9x3:nchw;conv(f32:240x16x3x3,pad=1x0,groups=10)->f32:1x240x9x1:s2160000,9000,"
+       "1000,500"},
+  };
+  for (const auto& [why, text] : cases) {
+    SCOPED_TRACE(why);
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    if (const auto refusal = grouped_refusal(problem, chain, Isa::avx512)) {
+      ADD_FAILURE() << *refusal;
+      continue;
+    }
+    for (const cpu::GroupedConfig& config : grouped_configs(problem, chain, Isa::avx512)) {
+      std::size_t bytes = 0;
+      for (const cpu::Function& function :
+           cpu::grouped_recipe(problem, chain, Isa::avx512, config)->emit())
+        bytes += function.code.size();
+      EXPECT_LT(bytes, std::size_t{64} << 10) << to_text(config);
+    }
+  }
+}
+
 TEST(GroupedConfig, ReadsBackWhatItWrites) {
   EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7})),
             (cpu::GroupedConfig{3, 7}));

@@ -6,6 +6,7 @@
 #include "expr/passes.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/int8/plan.hpp"
+#include "kernels/cpu/int8/recipe.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -101,6 +102,20 @@ TEST(Int8Plan, BandsNeverDependOnTheHeight) {
   EXPECT_EQ(plan.bands.count, 500000000);
   EXPECT_EQ(plan.variants.size(), 3);
   EXPECT_EQ(plan.bands.of(1), plan.bands.of(499999998));
+}
+
+// Taps that the same pixels have are one loop, however many there are.
+TEST(Int8Plan, WideFiltersAreNotWrittenOut) {
+  for (const char* text : {"u8:1x4x1x16400:nhwc;conv(i8:32x4x1x16384:nhwc,pad=0x5)",
+                           "u8:1x4x1x3300:nhwc;conv(i8:32x4x1x1638:nhwc,pad=0x5,dilation=1x2)"}) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    const auto recipe =
+        cpu::byte_recipe(problem, chain, cpu::Isa::avx512, DotKind::quads, {28, 1, 64});
+    std::size_t bytes = 0;
+    for (const cpu::Function& function : recipe->emit()) bytes += function.code.size();
+    EXPECT_LT(bytes, std::size_t{64} << 10) << text;
+  }
 }
 
 // As many kernels as its distance from the border has values would take long to make.

@@ -185,9 +185,11 @@ class ProductEmitter {
       if (spec_.along_lanes)  // of the next tile: its channels lie in as many pages
         code_.prefetcht0(ptr[kVector + at + (spec_.vectors + v) * kBytes]);
     }
-    const std::int64_t last = (2 * spec_.rows - 1) * spec_.scalar_row;  // of the next tile's
-    if (spec_.prefetch_depths)
-      code_.prefetcht0(ptr[kScalar + static_cast<int>(depth * spec_.scalar_depth + last)]);
+    if (!spec_.prefetch_depths) return;
+    for (int row = 2 * spec_.rows - 1; row >= spec_.rows; row -= kLanes) {  // of the next tile
+      const std::int64_t offset = depth * spec_.scalar_depth + row * spec_.scalar_row;
+      code_.prefetcht0(ptr[kScalar + static_cast<int>(offset)]);
+    }
   }
 
   void products(int depth) {

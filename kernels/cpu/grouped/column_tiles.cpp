@@ -159,7 +159,8 @@ class ColumnTiles final : public TileKernel {
   void start_tile(const RowTile& tile) override {
     constexpr int kShortRow = 2;
     if (vectors_of(tile) > kShortRow) return;
-    const std::int64_t bytes = std::int64_t{tile.columns} * plan_.finish.output.column;
+    const std::int64_t bytes =
+        tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
     for (int k = 0; k < plan_.step; ++k)
       for (int row = 0; row < rows_; ++row) {
         const Xbyak::RegExp line = pointers_.output({k, row, 0}).getRegExp();
@@ -168,17 +169,17 @@ class ColumnTiles final : public TileKernel {
       }
   }
 
-  // What the next tile below reads and this one does not, or the next plane's first rows. Hardware
-  // sees too few neighbouring lines of a small plane before it ends: 14 x 14 pixels of 576 channels
-  // took a third of the time at batch 16, when they came from behind the second-level cache.
+  // Hardware sees too few neighbouring lines of a small plane before it ends: 14 x 14 pixels of 576
+  // channels took a third of the time at batch 16, when they came from behind the second-level
+  // cache. Below the last rows of a plane lie the next one's first.
   void expect_rows(const RowTile& tile) {
-    const std::int64_t rows = rows_ * g_.stride[1];
     const std::int64_t bytes = tile.columns * g_.stride[2] * plan_.input_bytes(4);
-    for (std::int64_t row = rows; row < 2 * rows; ++row)
+    each_row_below([&](std::int64_t row) {
       for (std::int64_t at = 0; at < bytes; at += kCacheLine) {
         const std::int64_t offset = row * plan_.input_bytes(3) + at;
         code_.prefetcht0(ptr[input() + static_cast<int>(offset)]);
       }
+    });
   }
 
   void sum_plane(const RowTile& tile) override {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/cpu/emit/tile_finisher.hpp"
@@ -46,8 +47,7 @@ class TileKernel {
   /// Emits `body` for every input row that the tile reads, guarded by whether the row exists.
   template <typename Body>
   void each_input_row(const Body& body) {
-    const std::int64_t last = (rows_ - 1) * g_.stride[1] + (g_.filter[1] - 1) * g_.dilation[1];
-    for (std::int64_t row = 0; row <= last; ++row) {
+    for (std::int64_t row = 0; row <= last_input_row(); ++row) {
       const std::vector<Hit> hits = hits_of(row);
       if (hits.empty()) continue;
       Xbyak::Label skip;
@@ -55,6 +55,18 @@ class TileKernel {
       body(row, hits);
       code_.L(skip);
     }
+  }
+
+  /// Calls `body` for every input row that the tile below reads and this one does not.
+  template <typename Body>
+  void each_row_below(const Body& body) const {
+    const std::int64_t step = rows_ * g_.stride[1], last = last_input_row();
+    for (std::int64_t row = std::max<std::int64_t>(0, last + 1 - step); row <= last; ++row)
+      if (!hits_of(row).empty()) body(row + step);
+  }
+  /// Counted from the tile's first.
+  std::int64_t last_input_row() const {
+    return (rows_ - 1) * g_.stride[1] + (g_.filter[1] - 1) * g_.dilation[1];
   }
 
   Vec sum(int index) const { return code_.vec(index); }

@@ -104,8 +104,7 @@ class ByteTileCode {
     });
   }
 
-  /// Tap by tap, each for the pixels that have it; rows of taps that the same pixels have in a
-  /// loop.
+  /// Each tap for the pixels that have it; neighbours that the same pixels have in a loop.
   std::int64_t sum_present_taps() {
     const ByteReduction& r = spec_.reduction;
     std::int64_t at = 0;
@@ -129,18 +128,27 @@ class ByteTileCode {
     const std::int64_t taps = std::max(r.runs, spec_.taps), lanes = r.runs * r.lanes / taps;
     const std::int64_t step = r.runs > 1 ? r.run_step : 4 * lanes;
     std::int64_t at = 0;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      pixels_.clear();
-      for (int p = 0; p < spec_.pixels; ++p)
-        if (spec_.has(p, row, tap)) pixels_.push_back(p);
+    for (std::int64_t tap = 0, next = 0; tap < taps; tap = next) {
+      pixels_ = pixels_of(row, tap);
+      while (next < taps && pixels_of(row, next) == pixels_) ++next;
       if (pixels_.empty()) {
-        advance(kWeights, lanes * spec_.vectors * code_.bytes());
+        advance(kWeights, (next - tap) * lanes * spec_.vectors * code_.bytes());
         continue;
       }
       advance(kInput, tap * step - at);
-      at = tap * step + sum_run(lanes, kUnrolledPerTap);
+      at = tap * step;
+      at += r.runs > 1
+                ? repeat(next - tap, r8d, step, [&] { return sum_run(lanes, kUnrolledPerTap); })
+                : sum_run((next - tap) * lanes, kUnrolledPerTap);
     }
     return at;
+  }
+
+  std::vector<int> pixels_of(std::int64_t row, std::int64_t tap) const {
+    std::vector<int> pixels;
+    for (int p = 0; p < spec_.pixels; ++p)
+      if (spec_.has(p, row, tap)) pixels.push_back(p);
+    return pixels;
   }
 
   /// Of `pixels_`.
