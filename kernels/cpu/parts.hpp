@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cpu/geometry.hpp"
 
@@ -34,6 +35,18 @@ Place place_of(std::int64_t work, std::int64_t blocks_per_plane, std::int64_t pe
   Place place{work / per_plane * blocks_per_plane, work % per_plane};
   for (std::int64_t i = 0; place.done >= work_of(i); ++i, ++place.block) place.done -= work_of(i);
   return place;
+}
+
+/// body(unit, first, last) for all that lies between two places: of each block, here a unit, from
+/// `first` on and up to `last`, or to its end if that is less.
+template <typename F>
+void for_each_between(const Place& from, const Place& to, const F& body) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t unit = from.block; unit <= to.block; ++unit) {
+    const std::int64_t first = unit == from.block ? from.done : 0;
+    const std::int64_t last = unit == to.block ? to.done : kAll;
+    if (first < last) body(unit, first, last);
+  }
 }
 
 }  // namespace fuseplan::cpu

@@ -18,54 +18,32 @@ using cpu::DotKind;
 struct Case {
   const char* problem;
   DotKind dot;
-  cpu::ByteConfig config;
   bool leaves_out;
   const char* why;
 };
 constexpr Case kCases[] = {
-    {"u8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)",
-     DotKind::quads,
-     {14, 2, 49},
-     true,
+    {"u8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)", DotKind::quads, true,
      "bands of two rows and one of a single row"},
-    {"u8:1x64x14x14:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1,stride=2x2)",
-     DotKind::quads,
-     {14, 2, 49},
-     true,
+    {"u8:1x64x14x14:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1,stride=2x2)", DotKind::quads, true,
      "no padding is reached on the far sides"},
-    {"u8:1x64x9x14:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)",
-     DotKind::quads,
-     {14, 2, 49},
-     true,
-     "a row is a tile"},
-    {"u8:1x64x12x13:nhwc;conv(i8:32x64x3x3:nhwc,pad=2x0,dilation=2x1)",
-     DotKind::quads,
-     {14, 2, 49},
-     true,
+    {"u8:1x64x9x14:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)", DotKind::quads, true, "a row is a tile"},
+    {"u8:1x64x12x13:nhwc;conv(i8:32x64x3x3:nhwc,pad=2x0,dilation=2x1)", DotKind::quads, true,
      "padding above and below alone"},
-    {"i8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)",
-     DotKind::pairs,
-     {9, 2, 49},
-     true,
-     "signed, in pairs"},
-    {"i8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)",
-     DotKind::quads,
-     {14, 2, 49},
-     false,
+    {"i8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)", DotKind::pairs, true, "signed, in pairs"},
+    {"i8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)", DotKind::quads, false,
      "signed bytes are read as x + 128"},
-    {"u8:1x64x56x56:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)",
-     DotKind::quads,
-     {14, 2, 49},
-     false,
+    {"u8:1x64x56x56:nhwc;conv(i8:32x64x3x3:nhwc,pad=1x1)", DotKind::quads, false,
      "a row is many tiles"},
-    {"u8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc)", DotKind::quads, {14, 2, 49}, false, "no padding"},
+    {"u8:1x64x7x7:nhwc;conv(i8:32x64x3x3:nhwc)", DotKind::quads, false, "no padding"},
 };
+
+constexpr cpu::ByteConfig kQuads{14, 2, 49}, kPairs{9, 2, 49};
 
 BytePlan plan_of(const Case& row) {
   const Problem problem = parse_problem(row.problem);
   const SplitChain chain = optimize(lower(problem), {});
   return cpu::byte_plan(cpu::direct_shape(problem, chain), chain, cpu::Isa::avx512, row.dot,
-                        row.config);
+                        row.dot == DotKind::quads ? kQuads : kPairs);
 }
 
 std::int64_t taps_of(const ByteTileSpec& spec) {
@@ -95,10 +73,7 @@ TEST(Int8Plan, LeavesOutTapsBesideTheImage) {
 
 TEST(Int8Plan, BandsNeverDependOnTheHeight) {
   const BytePlan plan = plan_of({"u8:1x4x2000000000x3:nhwc;conv(i8:8x4x3x3:nhwc,pad=1x1)",
-                                 DotKind::quads,
-                                 {14, 2, 49},
-                                 true,
-                                 "2 * 10^9 rows"});
+                                 DotKind::quads, true, "2 * 10^9 rows"});
   EXPECT_EQ(plan.bands.count, 500000000);
   EXPECT_EQ(plan.variants.size(), 3);
   EXPECT_EQ(plan.bands.of(1), plan.bands.of(499999998));
@@ -121,11 +96,8 @@ TEST(Int8Plan, WideFiltersAreNotWrittenOut) {
 // As many kernels as its distance from the border has values would take long to make.
 TEST(Int8Plan, FarTapsLeaveOutColumnsOnly) {
   const BytePlan plan =
-      plan_of({"u8:1x64x33x13:nhwc;conv(i8:32x64x3x3:nhwc,pad=12x2,dilation=12x2)",
-               DotKind::quads,
-               {14, 2, 49},
-               true,
-               "dilated by 12 rows"});
+      plan_of({"u8:1x64x33x13:nhwc;conv(i8:32x64x3x3:nhwc,pad=12x2,dilation=12x2)", DotKind::quads,
+               true, "dilated by 12 rows"});
   ASSERT_EQ(plan.variants.size(), 1);
   EXPECT_EQ(plan.variants[0].rows, cpu::TapReach{});
   EXPECT_NE(plan.variants[0].columns, cpu::TapReach{});

@@ -3,7 +3,6 @@
 
 #include "base/integer.hpp"
 #include "base/parallel.hpp"
-#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -45,7 +44,7 @@ Conv1x1Unit Conv1x1Schedule::unit(std::int64_t index) const {
 
 // The piece of pixels in which the part's share of all work begins, in pixels x channels as they
 // are multiplied: in whole vectors. Units that are not divided begin with the nearer of two.
-Conv1x1Schedule::Position Conv1x1Schedule::start(int part) const {
+Place Conv1x1Schedule::start(int part) const {
   if (part == parts_) return {units(), 0};
   const std::int64_t width = plan_.channels.first(plan_.channels.pieces());
   const std::int64_t length = plan_.pixels.first(plan_.pixels.pieces());

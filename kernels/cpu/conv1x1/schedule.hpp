@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+
 #include "base/integer.hpp"
 #include "kernels/cpu/conv1x1/plan.hpp"
+#include "kernels/cpu/parts.hpp"
 
 namespace fuseplan::cpu {
 
@@ -33,22 +36,17 @@ class Conv1x1Schedule {
   /// begin and end at any piece of a unit's pixels.
   template <typename F>
   void for_each_unit(int part, const F& body) const {
-    const Position from = start(part), to = start(part + 1);
-    for (std::int64_t index = from.unit; index < to.unit + (to.piece > 0 ? 1 : 0); ++index) {
+    const auto pieces_of = [&](std::int64_t index, std::int64_t first, std::int64_t last) {
       Conv1x1Unit unit = this->unit(index);
-      const std::int64_t first = unit.first;
-      if (index == from.unit) unit.first += from.piece;
-      if (index == to.unit) unit.last = first + to.piece;
-      if (unit.first < unit.last) body(unit);
-    }
+      unit.last = unit.first + std::min(last, unit.last - unit.first);
+      unit.first += first;
+      body(unit);
+    };
+    for_each_between(start(part), start(part + 1), pieces_of);
   }
 
  private:
-  struct Position {
-    std::int64_t unit = 0, piece = 0;  ///< of pixels, counted from the block's first
-  };
-
-  Position start(int part) const;
+  Place start(int part) const;  ///< a unit, and pieces of its pixels
   Conv1x1Unit unit(std::int64_t index) const;
   std::int64_t units() const { return plan_.shape.images() * blocks_ * plan_.channels.pieces(); }
 

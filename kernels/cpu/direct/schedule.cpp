@@ -85,15 +85,15 @@ Place Schedule::end_of(std::int64_t work, std::int64_t per_pixel) const {
                   });
 }
 
-Schedule::Position Schedule::at(std::int64_t unit, std::int64_t row) const {
+Place Schedule::at(std::int64_t unit, std::int64_t row) const {
   if (row == 0) return {unit, 0};
   const std::int64_t rows = block(unit).rows;
   if (whole_units_) row = 2 * row < rows ? 0 : rows;
-  return row < rows ? Position{unit, row} : Position{unit + 1, 0};
+  return row < rows ? Place{unit, row} : Place{unit + 1, 0};
 }
 
 // At the row nearest to the part's share of all work, in pixels x vectors.
-Schedule::Position Schedule::start(int part) const {
+Place Schedule::start(int part) const {
   const View& output = plan_.shape.conv.output;
   const std::int64_t pixels = planes_ * output.len[3] * output.len[4];
   const std::int64_t target = pixels * vectors() * part / parts_;

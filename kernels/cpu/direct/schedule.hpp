@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/cpu/direct/block.hpp"
 #include "kernels/cpu/parts.hpp"
 
@@ -19,24 +21,19 @@ class Schedule {
   /// multiply-adds, and may begin and end at any row of a unit's block.
   template <typename F>
   void for_each_unit(int part, const F& body) const {
-    const Position from = start(part), to = start(part + 1);
-    for (std::int64_t unit = from.unit; unit < to.unit + (to.row > 0 ? 1 : 0); ++unit) {
-      const Block whole = block(unit);
-      Block block = whole;
-      if (unit == from.unit) block.row += from.row;
-      block.rows = whole.row + (unit == to.unit ? to.row : whole.rows) - block.row;
-      if (block.rows > 0) body(block, channel_tile(unit));
-    }
+    const auto rows_of = [&](std::int64_t unit, std::int64_t first, std::int64_t last) {
+      Block block = this->block(unit);
+      block.row += first;
+      block.rows = std::min(last, block.rows) - first;
+      body(block, channel_tile(unit));
+    };
+    for_each_between(start(part), start(part + 1), rows_of);
   }
   std::int64_t rows() const { return rows_; }  ///< most rows of a block
 
  private:
-  struct Position {
-    std::int64_t unit = 0, row = 0;  ///< counted from the block's first
-  };
-
-  Position start(int part) const;
-  Position at(std::int64_t unit, std::int64_t row) const;
+  Place start(int part) const;  ///< a unit, and rows of it
+  Place at(std::int64_t unit, std::int64_t row) const;
   Block block(std::int64_t unit) const;
   std::int64_t channel_tile(std::int64_t unit) const {
     return tiles_first_ ? unit / blocks() : unit % plan_.tiles_of_channels;

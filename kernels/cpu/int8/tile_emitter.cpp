@@ -95,24 +95,17 @@ class ByteTileCode {
 
   void sum_planes() {
     const ByteReduction& r = spec_.reduction;
-    repeat(r.planes, r10d, r.plane_step, [&] {
-      if (spec_.leaves_out()) return sum_present_taps();
-      for (int p = 0; p < spec_.pixels; ++p) pixels_.push_back(p);
-      return repeat(r.rows, r9d, r.row_step, [&] {
-        return repeat(r.runs, r8d, r.run_step, [&] { return sum_run(r.lanes, kUnrolled); });
-      });
-    });
+    repeat(r.planes, r10d, r.plane_step, [&] { return sum_rows(); });
   }
 
   /// Each tap for the pixels that have it; neighbours that the same pixels have in a loop.
-  std::int64_t sum_present_taps() {
+  std::int64_t sum_rows() {
     const ByteReduction& r = spec_.reduction;
     std::int64_t at = 0;
     for (std::int64_t row = 0, next = 0; row < r.rows; row = next) {
       while (next < r.rows && has_alike(row, next)) ++next;
       advance(kInput, row * r.row_step - at);
-      at = row * r.row_step +
-           repeat(next - row, r9d, r.row_step, [&] { return sum_present_taps_of(row); });
+      at = row * r.row_step + repeat(next - row, r9d, r.row_step, [&] { return sum_taps(row); });
     }
     return at;
   }
@@ -123,7 +116,7 @@ class ByteTileCode {
     return true;
   }
 
-  std::int64_t sum_present_taps_of(std::int64_t row) {
+  std::int64_t sum_taps(std::int64_t row) {
     const ByteReduction& r = spec_.reduction;
     const std::int64_t taps = std::max(r.runs, spec_.taps), lanes = r.runs * r.lanes / taps;
     const std::int64_t step = r.runs > 1 ? r.run_step : 4 * lanes;
@@ -137,9 +130,8 @@ class ByteTileCode {
       }
       advance(kInput, tap * step - at);
       at = tap * step;
-      at += r.runs > 1
-                ? repeat(next - tap, r8d, step, [&] { return sum_run(lanes, kUnrolledPerTap); })
-                : sum_run((next - tap) * lanes, kUnrolledPerTap);
+      at += r.runs > 1 ? repeat(next - tap, r8d, step, [&] { return sum_run(lanes); })
+                       : sum_run((next - tap) * lanes);
     }
     return at;
   }
@@ -152,7 +144,8 @@ class ByteTileCode {
   }
 
   /// Of `pixels_`.
-  std::int64_t sum_run(std::int64_t lanes, int products) {
+  std::int64_t sum_run(std::int64_t lanes) {
+    const int products = spec_.leaves_out() ? kUnrolledPerTap : kUnrolled;
     const auto sums = static_cast<int>(pixels_.size()) * spec_.vectors;
     const std::int64_t unroll = std::max(1, products / sums);
     const std::int64_t turns = lanes >= 2 * unroll ? lanes / unroll : 0;
