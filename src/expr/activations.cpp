@@ -45,10 +45,12 @@ struct Definitions {
   Term GELU_ERF() const { return gated(0.5 * x, 1 + erf(x * (std::numbers::sqrt2 / 2))); }
   Term GELU_TANH() const {
     // 0.5 x (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x^3); (1 + tanh(u)) / 2 = logistic(2 u)
-    // does not cancel for negative x. Beyond 20 it is 0 or 1 to the last bit, and its derivative 0.
-    const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi);
-    const Term above = max(-20, x), v = min(20, above);
-    return above * logistic(scale * (v + 0.044715 * (v * v * v)));
+    // does not cancel for negative x. Beyond the bound, where 2 u is 126 ln 2, it is 0 or 1 to the
+    // last bit, and its derivative 0.
+    constexpr double kBound = 10.01, kCubic = 0.044715;
+    const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi) * std::numbers::log2e;
+    const Term above = max(-kBound, x), v = min(kBound, above);
+    return above * logistic2(v * (scale + scale * kCubic * (v * v)));
   }
   Term SILU() const { return gated(x, logistic(x)); }
   Term MISH() const {

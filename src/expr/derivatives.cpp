@@ -26,6 +26,7 @@ constexpr Derivative kDerivatives[] = {
     {Fn::tanh_, {FUSEPLAN_PARTIAL(1 - y * y)}},
     {Fn::erf_, {FUSEPLAN_PARTIAL(kErfScale * exp(-(x[0] * x[0])))}},
     {Fn::logistic_, {FUSEPLAN_PARTIAL(y * (1 - y))}},
+    {Fn::logistic2_, {FUSEPLAN_PARTIAL(std::numbers::ln2 * (y * (1 - y)))}},
     {Fn::add_, {FUSEPLAN_PARTIAL(y.constant(1)), FUSEPLAN_PARTIAL(y.constant(1))}},
     {Fn::sub_, {FUSEPLAN_PARTIAL(y.constant(1)), FUSEPLAN_PARTIAL(y.constant(-1))}},
     {Fn::mul_, {FUSEPLAN_PARTIAL(x[1]), FUSEPLAN_PARTIAL(x[0])}},

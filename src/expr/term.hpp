@@ -40,6 +40,8 @@ inline Term log1p(Term a) { return a.call(Fn::log1p_); }
 inline Term tanh(Term a) { return a.call(Fn::tanh_); }
 inline Term erf(Term a) { return a.call(Fn::erf_); }
 inline Term logistic(Term a) { return a.call(Fn::logistic_); }
+/// logistic(a ln 2), for arguments that are multiplied by a constant anyway
+inline Term logistic2(Term a) { return a.call(Fn::logistic2_); }
 /// condition > 0 ? yes : no
 inline Term select(Term condition, Term yes, Term no) {
   return condition.call(Fn::select_, yes, no);

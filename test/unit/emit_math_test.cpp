@@ -8,6 +8,7 @@
 
 #include "emit_kernel.hpp"
 #include "expr/functions.hpp"
+#include "expr/term.hpp"
 #include "support/random.hpp"
 
 namespace fuseplan::test {
@@ -73,15 +74,11 @@ std::vector<float> all_over(int count) {
   return values;
 }
 
-/// fn(x) or fn(x, y) through a kernel; y is an element tensor.
-std::vector<float> compute(Isa isa, Fn fn, const std::vector<float>& x,
+/// The expression of x and y through a kernel; y is an element tensor.
+std::vector<float> compute(Isa isa, const Expr& body, const std::vector<float>& x,
                            const std::vector<float>& y = {}) {
   cpu::RowsSpec spec{
-      .isa = isa, .body = {}, .input = DType::f32, .output = DType::f32, .elements = {}};
-  Graph& graph = spec.body.graph;
-  const Ref a = graph.leaf(Leaf::input);
-  const Ref b = y.empty() ? kNoRef : graph.leaf(Leaf::element);
-  spec.body.roots = {graph.call(fn, a, b)};
+      .isa = isa, .body = body, .input = DType::f32, .output = DType::f32, .elements = {}};
   if (!y.empty()) spec.elements = {{DType::f32, true}};
   std::vector<float> out(x.size());
   const void* elements[] = {y.data()};
@@ -94,6 +91,16 @@ std::vector<float> compute(Isa isa, Fn fn, const std::vector<float>& x,
           .rows = 1,
           .lanes = static_cast<std::int64_t>(x.size())});
   return out;
+}
+
+/// fn(x) or fn(x, y)
+std::vector<float> compute(Isa isa, Fn fn, const std::vector<float>& x,
+                           const std::vector<float>& y = {}) {
+  Expr body;
+  const Ref a = body.graph.leaf(Leaf::input);
+  const Ref b = y.empty() ? kNoRef : body.graph.leaf(Leaf::element);
+  body.roots = {body.graph.call(fn, a, b)};
+  return compute(isa, body, x, y);
 }
 
 struct FunctionCase {
@@ -128,10 +135,33 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(FunctionCase{Fn::exp_, 1.0}, FunctionCase{Fn::expm1_, 2.0},
                       FunctionCase{Fn::log_, 1.5}, FunctionCase{Fn::log1p_, 1.5},
                       FunctionCase{Fn::tanh_, 2.5}, FunctionCase{Fn::erf_, 2.5},
-                      FunctionCase{Fn::logistic_, 2.0}, FunctionCase{Fn::rsqrt_, 1.5},
-                      FunctionCase{Fn::sqrt_, 0.5}, FunctionCase{Fn::neg_, 0},
-                      FunctionCase{Fn::abs_, 0}),
+                      FunctionCase{Fn::logistic_, 2.0}, FunctionCase{Fn::logistic2_, 2.5},
+                      FunctionCase{Fn::rsqrt_, 1.5}, FunctionCase{Fn::sqrt_, 0.5},
+                      FunctionCase{Fn::neg_, 0}, FunctionCase{Fn::abs_, 0}),
     [](const auto& info) { return std::string(info_of(info.param.fn).text); });
+
+// Where an argument's bounds are known it is not clamped again: at the last bounds that do, beyond
+// them, and at NaN.
+TEST(EmitMath, ArgumentsWithinKnownBounds) {
+  constexpr struct {
+    Fn fn;
+    double bound;
+  } kCases[] = {{Fn::logistic_, 88}, {Fn::logistic2_, 127}};
+  const std::vector<float> x = all_over(1 << 16);
+  for (const auto& [fn, bound] : kCases) {
+    Expr body;
+    const Term input{&body.graph, body.graph.leaf(Leaf::input)};
+    body.roots = {min(bound, max(-bound, input)).call(fn).ref};
+    for (const Isa isa : vector_isas()) {
+      const std::vector<float> got = compute(isa, body, x);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double inside = x[i] < -bound ? -bound : x[i] > bound ? bound : x[i];
+        ASSERT_LE(ulps(got[i], apply(fn, inside)), 2.5)
+            << info_of(fn).text << " on " << name_of(isa) << " at " << x[i] << " is " << got[i];
+      }
+    }
+  }
+}
 
 TEST(EmitMath, PowerFollowsIeee) {
   const std::vector<float> edge = specials();

@@ -36,6 +36,12 @@ void in_place(const Call& call) {
   function(call.code, d);
 }
 
+template <void (*function)(VectorCode&, const Vec&, const Interval&)>
+void in_place_within(const Call& call) {
+  const Vec d = call.values.result_from(call.a);
+  function(call.code, d, call.values.interval(call.a));
+}
+
 void emit_neg_(const Call& call) {
   const Vec d = call.values.result_from(call.a);
   call.code.vxorps(d, d, call.code.bits(0x80000000u));
@@ -55,7 +61,8 @@ constexpr Emitter emit_log_ = in_place<emit_log>;
 constexpr Emitter emit_log1p_ = in_place<emit_log1p>;
 constexpr Emitter emit_tanh_ = in_place<emit_tanh>;
 constexpr Emitter emit_erf_ = in_place<emit_erf>;
-constexpr Emitter emit_logistic_ = in_place<emit_logistic>;
+constexpr Emitter emit_logistic_ = in_place_within<emit_logistic>;
+constexpr Emitter emit_logistic2_ = in_place_within<emit_logistic2>;
 
 void emit_add_(const Call& call) {
   binary(call, true, [&](auto& d, auto& a, auto& b) { call.code.vaddps(d, a, b); });
@@ -143,7 +150,7 @@ int work_of(const Expr& expr) {
   for (Ref i = 0; i < expr.graph.size(); ++i) {
     const Node& node = expr.graph[i];
     if (node.leaf != Leaf::none) continue;
-    const bool is_function = node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic_;
+    const bool is_function = node.fn >= Fn::rsqrt_ && node.fn <= Fn::logistic2_;
     work += is_function || node.fn == Fn::pow_ ? 10 : 1;
   }
   return work;

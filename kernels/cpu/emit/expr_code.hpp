@@ -3,9 +3,10 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "base/containers.hpp"
-#include "expr/expr.hpp"
+#include "expr/interval.hpp"
 #include "kernels/cpu/emit/vector_code.hpp"
 
 namespace fuseplan::cpu {
@@ -36,9 +37,11 @@ int vectors_per_turn(const Expr& expr);
 /// Called for each root once its value is in `value`, which may be overwritten.
 using RootSink = std::function<void(std::size_t root, const Vec& value)>;
 
-/// Where an expression's values are used, found once for many emissions of it.
+/// Where an expression's values are used, and what they may be, found once for many emissions of
+/// it.
 struct ExprUses {
   explicit ExprUses(const Expr& expr);
+  std::vector<Interval> intervals;  ///< by value
   struct Span {
     std::uint32_t next = 0, end = 0;  ///< in `positions`
   };

@@ -5,7 +5,8 @@
 
 namespace fuseplan::cpu {
 
-ExprUses::ExprUses(const Expr& expr) : values(static_cast<std::size_t>(expr.graph.size())) {
+ExprUses::ExprUses(const Expr& expr)
+    : intervals(intervals_of(expr.graph)), values(static_cast<std::size_t>(expr.graph.size())) {
   // Visits all uses, each value's in the order of their positions. A root is used once more: where
   // it is computed, or at the end if it is a leaf.
   const auto each = [&](const auto& visit) {

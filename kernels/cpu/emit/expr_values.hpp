@@ -28,6 +28,7 @@ class ExprValues : RegisterPool::Evictor {
   /// The value as the last source of an instruction.
   Source source(Ref ref);
   bool in_register(Ref ref);
+  const Interval& interval(Ref ref) const { return uses_.intervals[static_cast<std::size_t>(ref)]; }
   /// Whether the value sits in a register that nothing after the current node needs.
   bool reusable(Ref ref) const { return at(ref).reg >= 0 && remaining(ref) == 0; }
   /// The register for the current node's result: that of `ref` if it is reusable, else a fresh one.

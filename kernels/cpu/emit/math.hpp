@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "expr/interval.hpp"
 #include "kernels/cpu/emit/vector_code.hpp"
 
 namespace fuseplan::cpu {
@@ -13,7 +14,9 @@ namespace fuseplan::cpu {
 
 void emit_exp(VectorCode& code, const Vec& x);
 void emit_expm1(VectorCode& code, const Vec& x);
-void emit_logistic(VectorCode& code, const Vec& x);
+/// x is known to be within `interval`, or NaN; so with the next.
+void emit_logistic(VectorCode& code, const Vec& x, const Interval& interval);
+void emit_logistic2(VectorCode& code, const Vec& x, const Interval& interval);
 void emit_tanh(VectorCode& code, const Vec& x);
 void emit_log(VectorCode& code, const Vec& x);
 void emit_log1p(VectorCode& code, const Vec& x);

@@ -59,9 +59,8 @@ void expm1_core(VectorCode& c, const Vec& x) {
 
 constexpr float kLeastExp = -104.0f;  // e^x is 0 from there on
 
-/// x = e^x, for x from kLeastExp up to overflow, and NaN.
+/// x = e^x, for x from kLeastExp up to overflow, and NaN; on AVX2.
 void exp_core(VectorCode& c, const Vec& x) {
-  if (c.is_avx512()) return emit_exp_by_table(c, x);
   Temp n(c), p(c);
   reduce(c, x, n);
   c.polynomial(p, x, kExp);
@@ -74,6 +73,7 @@ void exp_core(VectorCode& c, const Vec& x) {
 
 void emit_exp(VectorCode& c, const Vec& x) {
   clamp(c, x, kLeastExp, 89.0f);
+  if (c.is_avx512()) return emit_exp_by_table(c, x);
   exp_core(c, x);
 }
 
@@ -92,10 +92,26 @@ void emit_expm1(VectorCode& c, const Vec& x) {
 
 // 1 / (1 + e^-x). Beyond +-88 the result is 1 or below the normal range; up to there the sum is
 // finite.
-void emit_logistic(VectorCode& c, const Vec& x) {
+void emit_logistic(VectorCode& c, const Vec& x, const Interval& interval) {
+  constexpr float kMost = 88.0f;
+  if (!interval.inside(-kMost, kMost)) clamp(c, x, -kMost, kMost);
+  if (c.is_avx512()) return emit_logistic_by_table(c, x);
   c.vxorps(x, x, c.bits(0x80000000u));
-  clamp(c, x, kLeastExp, 88.0f);
   exp_core(c, x);
+  c.vaddps(x, x, c.constant(1.0f));
+  c.reciprocal(x, x);
+}
+
+// 1 / (1 + 2^-x), likewise.
+void emit_logistic2(VectorCode& c, const Vec& x, const Interval& interval) {
+  constexpr float kMost = 127.0f;
+  if (!interval.inside(-kMost, kMost)) clamp(c, x, -kMost, kMost);
+  if (c.is_avx512()) return emit_logistic2_by_table(c, x);
+  Temp n(c);
+  c.vxorps(x, x, c.bits(0x80000000u));
+  c.round_to_integer(n, x);
+  c.vsubps(x, x, n);
+  emit_exp2_fraction(c, x, n);
   c.vaddps(x, x, c.constant(1.0f));
   c.reciprocal(x, x);
 }

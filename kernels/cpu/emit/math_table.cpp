@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/math_table.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <iterator>
 
 namespace fuseplan::cpu {
@@ -69,6 +71,15 @@ constexpr Table kRootErrors = {
     {0x0p+0f, 0x1.8d96d4p-25f, -0x1.9c0c22p-27f, 0x1.964904p-25f, 0x1.125002p-25f, 0x1.370be4p-25f,
      -0x1.0a355p-25f, -0x1.00d8acp-27f, 0x1.26055cp-26f, -0x1.05cb44p-25f, 0x1.67a1cap-28f,
      0x1.a3b5e4p-28f, -0x1.f9c304p-27f, -0x1.6961b4p-28f, -0x1.a5217cp-28f, 0x1.61428ep-28f}};
+// The bits of 2^(i/16), less i where kToSixteenths leaves it once its sum is shifted to where the
+// exponent is one: added to that sum they are 2^(whole + i/16).
+constexpr int kToExponent = 19;
+constexpr Table steps_of(Table roots) {
+  for (std::uint32_t i = 0; i < roots.size(); ++i)
+    roots[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(roots[i]) - (i << kToExponent));
+  return roots;
+}
+constexpr Table kSteps = steps_of(kRoots);
 // (2^f - 1) / f on |f| <= 1/32, relative error of 2^f 2^-29.2.
 constexpr float kExp2[] = {0x1.62e43p-1f, 0x1.ebfff4p-3f, 0x1.c6ac6ap-5f};
 // The same with the error relative to 2^f - 1.
@@ -140,6 +151,47 @@ void emit_exp_by_table(VectorCode& c, const Vec& x) {
   split_exp(c, x, {whole, root}, kExp2);
   c.vfmadd213ps(x, root, root);
   c.vscalefps(x, x, whole);
+}
+
+namespace {
+
+/// x = 1 / (1 + 2^(whole + rest)) for a power in the range of normal numbers, or just below, where
+/// it counts as 0. `index` is `whole` plus kToSixteenths and gets lost; x is `rest`, or its
+/// negative with the signs of kExp2 to match.
+void logistic_of_parts(VectorCode& c, const Vec& x, const Vec& index, const float (&exp2m1)[3]) {
+  Temp p(c), power(c);
+  c.polynomial(p, x, exp2m1);
+  c.look_up(power, index, kRootErrors);
+  c.vfmadd213ps(x, p, power);
+  c.look_up(power, index, kSteps);
+  c.vpslld(index, index, kToExponent);
+  c.vpaddd(power, power, index);
+  c.vfmadd213ps(x, power, power);
+  c.vaddps(x, x, c.constant(1.0f));
+  c.reciprocal(x, x);
+}
+
+}  // namespace
+
+void emit_logistic_by_table(VectorCode& c, const Vec& x) {
+  Temp index(c), whole(c), rest(c);
+  c.load(index, kLog2EHigh);
+  c.vmovaps(rest, index);
+  c.vfnmadd213ps(index, x, c.constant(kToSixteenths));
+  c.vsubps(whole, index, c.constant(kToSixteenths));
+  c.vfnmsub213ps(rest, x, whole);
+  c.vfmadd132ps(x, rest, c.constant(-kLog2ELow));
+  logistic_of_parts(c, x, index, kExp2);
+}
+
+void emit_logistic2_by_table(VectorCode& c, const Vec& x) {
+  constexpr float kOfNegative[] = {-kExp2[0], kExp2[1], -kExp2[2]};
+  Temp index(c), whole(c);
+  c.load(index, kToSixteenths);
+  c.vsubps(index, index, x);
+  c.vsubps(whole, index, c.constant(kToSixteenths));
+  c.vaddps(x, x, whole);
+  logistic_of_parts(c, x, index, kOfNegative);
 }
 
 // In terms of 2^(whole - 1), so that 128 stays in range.

@@ -12,6 +12,9 @@ namespace fuseplan::cpu {
 void emit_exp_by_table(VectorCode& code, const Vec& x);
 /// e^x - 1 for -20 <= x <= 88.75.
 void emit_expm1_by_table(VectorCode& code, const Vec& x);
+/// 1 / (1 + e^-x) for |x| <= 88, and 1 / (1 + 2^-x) for |x| <= 127.
+void emit_logistic_by_table(VectorCode& code, const Vec& x);
+void emit_logistic2_by_table(VectorCode& code, const Vec& x);
 void emit_tanh_by_table(VectorCode& code, const Vec& x);
 void emit_erf_by_table(VectorCode& code, const Vec& x);
 

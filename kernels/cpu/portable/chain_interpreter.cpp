@@ -63,6 +63,8 @@ typename ChainInterpreter<T>::Loop ChainInterpreter<T>::loop_of(Fn fn) {
         return unary_loop<tanh_branchless>;
       case Fn::logistic_:
         return unary_loop<logistic_branchless>;
+      case Fn::logistic2_:
+        return unary_loop<logistic2_branchless>;
       default:
         break;
     }

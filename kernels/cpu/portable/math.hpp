@@ -16,16 +16,15 @@ inline float power_of_two(std::int32_t exponent) {
   return std::bit_cast<float>((exponent + 127) << 23);
 }
 
+inline constexpr float kToInteger = 0x1.8p23f;  // adding it rounds to integers, in the low bits
+
 /// x as n ln 2 + r with n integral, |r| <= ln 2 / 2; and e^r - 1.
 struct ReducedExp {
   std::int32_t n;
   float expm1_r;
 };
-inline ReducedExp reduce_exp(float x) {
-  constexpr float kToInteger = 0x1.8p23f;  // adding it rounds to integers, kept in the low bits
-  const float shifted = x * 1.44269504f + kToInteger;
-  const float n = shifted - kToInteger;
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+/// `shifted` is n + kToInteger.
+inline ReducedExp reduced_exp(float shifted, float r) {
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
@@ -36,6 +35,15 @@ inline ReducedExp reduce_exp(float x) {
       std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kToInteger);
   return {static_cast<std::int32_t>(n_bits), p * r * r + r};
 }
+inline ReducedExp reduce_exp(float x) {
+  const float shifted = x * 1.44269504f + kToInteger;
+  const float n = shifted - kToInteger;
+  return reduced_exp(shifted, (x - n * 0.693359375f) + n * 2.12194440e-4f);
+}
+inline ReducedExp reduce_exp2(float x) {
+  const float shifted = x + kToInteger;
+  return reduced_exp(shifted, (x - (shifted - kToInteger)) * 0.693147181f);
+}
 
 /// Outside this range e^x is infinite or rounds to zero. NaN stays NaN.
 inline float clamp_exp(float x) {
@@ -43,11 +51,15 @@ inline float clamp_exp(float x) {
   return low > 89.0f ? 89.0f : low;
 }
 
-inline float exp_branchless(float x) {
-  const ReducedExp reduced = reduce_exp(clamp_exp(x));
+inline float value_of(const ReducedExp& reduced) {
   // 2^n in two factors, neither of which leaves the range of floats.
   const std::int32_t half = reduced.n >> 1;
   return (reduced.expm1_r + 1.0f) * power_of_two(half) * power_of_two(reduced.n - half);
+}
+inline float exp_branchless(float x) { return value_of(reduce_exp(clamp_exp(x))); }
+inline float exp2_branchless(float x) {
+  const float low = x < -150.0f ? -150.0f : x;
+  return value_of(reduce_exp2(low > 129.0f ? 129.0f : low));
 }
 
 inline float expm1_branchless(float x) {
@@ -109,5 +121,6 @@ inline float tanh_branchless(float x) {
 }
 
 inline float logistic_branchless(float x) { return 1.0f / (1.0f + exp_branchless(-x)); }
+inline float logistic2_branchless(float x) { return 1.0f / (1.0f + exp2_branchless(-x)); }
 
 }  // namespace fuseplan::cpu

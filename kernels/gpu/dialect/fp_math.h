@@ -14,20 +14,27 @@ struct fp_reduced {
   int n;
   float expm1_r;
 };
-FP_FN fp_reduced fp_reduce_exp(float x) {
-  // Adding 1.5 * 2^23 rounds to integers, which stay in the low bits.
-  const float to_integer = 12582912.0f;
-  const float shifted = fmaf(x, 1.44269504f, to_integer);
-  const float n = shifted - to_integer;
-  const float r = fmaf(n, 2.12194440e-4f, fmaf(n, -0.693359375f, x));
+// Adding 1.5 * 2^23 rounds to integers, which stay in the low bits.
+#define FP_TO_INTEGER 12582912.0f
+// `shifted` is n + FP_TO_INTEGER.
+FP_FN fp_reduced fp_reduced_exp(float shifted, float r) {
   float p = 1.9875691500e-4f;
   p = fmaf(p, r, 1.3981999507e-3f);
   p = fmaf(p, r, 8.3334519073e-3f);
   p = fmaf(p, r, 4.1665795894e-2f);
   p = fmaf(p, r, 1.6666665459e-1f);
   p = fmaf(p, r, 5.0000001201e-1f);
-  const int whole = (int)(fp_as_bits(shifted) - fp_as_bits(to_integer));
+  const int whole = (int)(fp_as_bits(shifted) - fp_as_bits(FP_TO_INTEGER));
   return {whole, fmaf(p * r, r, r)};
+}
+FP_FN fp_reduced fp_reduce_exp(float x) {
+  const float shifted = fmaf(x, 1.44269504f, FP_TO_INTEGER);
+  const float n = shifted - FP_TO_INTEGER;
+  return fp_reduced_exp(shifted, fmaf(n, 2.12194440e-4f, fmaf(n, -0.693359375f, x)));
+}
+FP_FN fp_reduced fp_reduce_exp2(float x) {
+  const float shifted = x + FP_TO_INTEGER;
+  return fp_reduced_exp(shifted, (x - (shifted - FP_TO_INTEGER)) * 0.693147181f);
 }
 
 // Outside this range e^x is infinite or rounds to zero. NaN stays NaN.
@@ -36,11 +43,15 @@ FP_FN float fp_clamp_exp(float x) {
   return low > 89.0f ? 89.0f : low;
 }
 
-FP_FN float fp_exp(float x) {
-  const fp_reduced reduced = fp_reduce_exp(fp_clamp_exp(x));
+FP_FN float fp_value_of(fp_reduced reduced) {
   // 2^n in two factors, neither of which leaves the range of floats.
   const int half = reduced.n >> 1;
   return (reduced.expm1_r + 1.0f) * fp_power_of_two(half) * fp_power_of_two(reduced.n - half);
+}
+FP_FN float fp_exp(float x) { return fp_value_of(fp_reduce_exp(fp_clamp_exp(x))); }
+FP_FN float fp_exp2(float x) {
+  const float low = x < -150.0f ? -150.0f : x;
+  return fp_value_of(fp_reduce_exp2(low > 129.0f ? 129.0f : low));
 }
 
 FP_FN float fp_expm1(float x) {
@@ -100,6 +111,7 @@ FP_FN float fp_tanh(float x) {
 }
 
 FP_FN float fp_logistic(float x) { return 1.0f / (1.0f + fp_exp(-x)); }
+FP_FN float fp_logistic2(float x) { return 1.0f / (1.0f + fp_exp2(-x)); }
 
 // x + x P(x^2) below 7/8, else 1 - 2^Q(|x|) with x's sign, where |x| is limited to 4.
 FP_FN float fp_erf(float x) {
