@@ -49,6 +49,7 @@ struct FakeFunction {
   FakeModule* module;
   std::string name;
   void (*kernel)(const void*);
+  std::size_t bytes;                 ///< of its one parameter
   unsigned shared_bytes = 48 << 10;  ///< that a launch may have
 };
 
@@ -117,16 +118,14 @@ Result launch(const cuda::LaunchConfig& config, unsigned cluster, FunctionHandle
     return lengths[1] == 1 && lengths[2] == 1;
   };
   if (!one_row(config.grid) || !one_row(config.block) || config.grid[0] == 0 ||
-      config.block[0] == 0 || config.block[0] > 1024 || parameters != nullptr ||
-      extra[0] != cuda::kExtraPointer || extra[2] != cuda::kExtraSize ||
-      extra[4] != cuda::kExtraEnd)
+      config.block[0] == 0 || config.block[0] > 1024 || parameters == nullptr || extra != nullptr)
     return kInvalidValue;
   const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
   if (config.shared_bytes > fake.shared_bytes) return kInvalidValue;
-  // The caller's block is copied: it may be gone before the device reads it.
-  const auto bytes = *static_cast<const std::size_t*>(extra[3]);
-  std::vector<AlignedBytes> args((bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
-  std::memcpy(args.data(), extra[1], bytes);
+  // The caller's block is copied, of the kernel's own size: it may be gone before the device reads
+  // it.
+  std::vector<AlignedBytes> args((fake.bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
+  std::memcpy(args.data(), parameters[0], fake.bytes);
   {
     const std::lock_guard lock(state().mutex);
     state().counters.launches.push_back({fake.name, config.stream, cluster});
@@ -252,10 +251,12 @@ FUSEPLAN_EMULATOR_API Result cuModuleGetFunction(FunctionHandle* function, Modul
   if (const Result result = enter_context()) return result;
   auto* fake = reinterpret_cast<FakeModule*>(module);
   const auto kernel = reinterpret_cast<void (*)(const void*)>(dlsym(fake->library, name));
-  if (kernel == nullptr) return kNotFound;
+  const auto bytes = reinterpret_cast<unsigned long (*)()>(
+      dlsym(fake->library, (std::string(name) + "_bytes").c_str()));
+  if (kernel == nullptr || bytes == nullptr) return kNotFound;
   static auto& functions = *new std::vector<std::unique_ptr<FakeFunction>>;
   const std::lock_guard lock(state().mutex);
-  functions.push_back(std::make_unique<FakeFunction>(fake, name, kernel));
+  functions.push_back(std::make_unique<FakeFunction>(fake, name, kernel, bytes()));
   *function = reinterpret_cast<FunctionHandle>(functions.back().get());
   return cuda::kSuccess;
 }

@@ -49,6 +49,7 @@ extern "C" void fp_emulator_enter(fp_machine* machine) { fp_now = machine; }
 #define FP_FN static inline
 #define FP_KERNEL(name, threads)                                                        \
   static void name##_body(const fp_args& a);                                            \
+  extern "C" unsigned long name##_bytes() { return sizeof(fp_args); }                   \
   extern "C" void name(const void* a) { name##_body(*static_cast<const fp_args*>(a)); } \
   static void name##_body(const fp_args& a)
 #define FP_KERNEL_BLOCKS(name, threads, blocks) FP_KERNEL(name, threads)

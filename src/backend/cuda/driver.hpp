@@ -26,10 +26,6 @@ inline bool is_of_capture(Result result) {
 // CUdevice_attribute, CUfunction_attribute
 inline constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;
 inline constexpr int kLocalBytes = 3, kMaxSharedBytes = 8;
-// Keys of cuLaunchKernel's `extra`: all parameters as one block.
-inline void* const kExtraEnd = nullptr;
-inline void* const kExtraPointer = reinterpret_cast<void*>(1);
-inline void* const kExtraSize = reinterpret_cast<void*>(2);
 
 inline constexpr int kClusterDimension = 4;  // CUlaunchAttributeID
 struct LaunchAttribute {                     // CUlaunchAttribute, whose value is a union

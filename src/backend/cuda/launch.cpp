@@ -13,19 +13,20 @@ void require_clusters(unsigned blocks) {
 }
 
 void enqueue(FunctionHandle function, const gpu::Call& call, unsigned grid, Stream stream) {
-  std::size_t bytes = call.arguments.size();
-  void* extra[] = {kExtraPointer, const_cast<std::byte*>(call.arguments.data()), kExtraSize, &bytes,
-                   kExtraEnd};
+  // One parameter, the block. Not as `extra`: that has to start where the device's block of
+  // parameters does, of which ptxas for sm_90a leaves 48 bytes in front of what is aligned to 64.
+  void* parameters[] = {const_cast<std::byte*>(call.arguments.data())};
   if (call.cluster == 1) {
     driver().check(driver().launch(function, grid, 1, 1, call.block, 1, 1, call.shared_bytes,
-                                   stream, nullptr, extra),
+                                   stream, parameters, nullptr),
                    "cuLaunchKernel");
     return;
   }
   const LaunchAttribute cluster{kClusterDimension, {call.cluster, 1, 1}};
   const LaunchConfig config{{grid, 1, 1}, {call.block, 1, 1}, call.shared_bytes,
                             stream,       &cluster,           1};
-  driver().check(driver().launch_extended(&config, function, nullptr, extra), "cuLaunchKernelEx");
+  driver().check(driver().launch_extended(&config, function, parameters, nullptr),
+                 "cuLaunchKernelEx");
 }
 
 }  // namespace fuseplan::cuda

@@ -43,8 +43,9 @@ int add_wheel_directory(dl_phdr_info* info, size_t, void* out) {
   const std::string_view path = info->dlpi_name;
   const std::size_t at = path.rfind(kVendor);
   if (at != path.npos)
-    static_cast<std::vector<std::string>*>(out)->push_back(
-        std::string(path.substr(0, at + kVendor.size())) + "cuda_nvrtc/lib");
+    for (const char* directory : {"cu13/lib", "cuda_nvrtc/lib"})  // of CUDA 13, and up to 12
+      static_cast<std::vector<std::string>*>(out)->push_back(
+          std::string(path.substr(0, at + kVendor.size())) + directory);
   return 0;
 }
 

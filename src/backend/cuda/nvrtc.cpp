@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <climits>
 #include <cstddef>
 
 #include "backend/cuda/driver.hpp"
@@ -26,14 +27,34 @@ struct Nvrtc {
   std::vector<int> archs_known;
 };
 
-/// Newest first. Code of a newer major than the driver's does not load, so it is not looked for.
+/// Compute capability 7.5 as 75. An unknown one counts as new.
+int oldest_device(const Driver& driver) {
+  int oldest = INT_MAX;
+  for (int ordinal = 0; ordinal < driver.devices; ++ordinal) {
+    DeviceHandle device = 0;
+    int major = 0, minor = 0;
+    if (driver.device_get(&device, ordinal) == kSuccess &&
+        driver.device_attribute(&major, kCapabilityMajor, device) == kSuccess &&
+        driver.device_attribute(&minor, kCapabilityMinor, device) == kSuccess)
+      oldest = std::min(oldest, 10 * major + minor);
+  }
+  return oldest;
+}
+
+/// Newest first. Code of a newer major than the driver's does not load, so it is not looked for,
+/// nor is what compiles for none of an old device's kind.
 std::vector<std::string> sonames() {
-  constexpr std::pair<int, const char*> kNames[] = {
-      {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
+  constexpr struct {
+    int major, least_arch;
+    const char* name;
+  } kNames[] = {
+      {13, 75, "libnvrtc.so.13"}, {12, 50, "libnvrtc.so.12"}, {11, 35, "libnvrtc.so.11.2"}};
   const Driver* driver = find_driver();
+  const int oldest = driver == nullptr ? INT_MAX : oldest_device(*driver);
   std::vector<std::string> names;
-  for (const auto& [major, name] : kNames)
-    if (driver == nullptr || major <= driver->version / 1000) names.emplace_back(name);
+  for (const auto& [major, least_arch, name] : kNames)
+    if (driver == nullptr || (major <= driver->version / 1000 && least_arch <= oldest))
+      names.emplace_back(name);
   names.emplace_back("libnvrtc.so");
   return names;
 }
