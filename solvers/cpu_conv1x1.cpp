@@ -13,7 +13,7 @@ class CpuConv1x1 final : public Solver {
     return "1x1 convolution, finished in registers, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",

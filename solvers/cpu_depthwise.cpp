@@ -22,7 +22,7 @@ class CpuDepthwise final : public Solver {
     return "depthwise convolution of contiguous rows, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

@@ -12,7 +12,7 @@ class CpuGrouped final : public Solver {
     return "convolution with small groups on AVX-512, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

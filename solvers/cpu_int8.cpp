@@ -12,7 +12,7 @@ class CpuInt8 final : public Solver {
     return "convolution of 8-bit integers with exact sums, and any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

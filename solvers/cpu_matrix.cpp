@@ -35,7 +35,7 @@ class CpuMatrix final : public Solver {
            "chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     const DType input = question.problem.input().dtype;

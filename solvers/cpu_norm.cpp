@@ -13,7 +13,7 @@ class CpuNorm final : public Solver {
            "as the caches allow";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return -1; }
+  Algorithm algorithm() const override { return Algorithm::none; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

@@ -12,7 +12,7 @@ class CpuPointwise final : public Solver {
     return "any chain of pointwise ops in one pass over memory";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return -1; }
+  Algorithm algorithm() const override { return Algorithm::none; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

@@ -13,7 +13,7 @@ class CpuPortable final : public Solver {
     return "every plan on every CPU and any strides, in plain C++; statistics excepted";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 1; }
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     const bool gathers = statistics_stages(question.problem, question.chain).has_value();

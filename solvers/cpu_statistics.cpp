@@ -16,7 +16,7 @@ class CpuStatistics final : public Solver {
     return "any plan that ends with statistics, which it takes from the cache";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return -1; }
+  Algorithm algorithm() const override { return Algorithm::none; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     verdict.need(statistics_stages(question.problem, question.chain).has_value(),

@@ -26,7 +26,7 @@ class CpuWinograd final : public Solver {
            "of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
-  int algorithm() const override { return 3; }
+  Algorithm algorithm() const override { return Algorithm::winograd; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);

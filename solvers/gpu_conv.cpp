@@ -15,7 +15,7 @@ class GpuConv final : public Solver {
     return "convolution as an implicit matrix product with f32 sums, up to three spatial axes";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return 5; }  // miopenConvolutionFwdAlgoImplicitGEMM
+  Algorithm algorithm() const override { return Algorithm::implicit_gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);

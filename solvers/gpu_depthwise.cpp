@@ -33,7 +33,7 @@ class GpuDepthwise final : public Solver {
            "axes, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return 1; }  // miopenConvolutionFwdAlgoDirect
+  Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);

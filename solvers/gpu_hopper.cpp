@@ -15,7 +15,7 @@ class GpuHopper final : public Solver {
     return "convolution on Hopper's tensor cores, fed by its copy engine, with f32 sums";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return 5; }  // miopenConvolutionFwdAlgoImplicitGEMM
+  Algorithm algorithm() const override { return Algorithm::implicit_gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     verdict.need(question.traits.arch == "sm_90a", RejectCode::Device, "architecture",

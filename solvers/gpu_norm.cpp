@@ -27,7 +27,7 @@ class GpuNorm final : public Solver {
            "ops and any strides";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return -1; }
+  Algorithm algorithm() const override { return Algorithm::none; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     const Problem& problem = question.problem;

@@ -14,7 +14,7 @@ class GpuPointwise final : public Solver {
     return "any chain of pointwise ops and any strides in one pass over memory";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return -1; }
+  Algorithm algorithm() const override { return Algorithm::none; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, false);

@@ -22,7 +22,7 @@ class GpuTensor final : public Solver {
            "in f32";
   }
   std::string_view backend() const override { return "cuda"; }
-  int algorithm() const override { return 5; }  // miopenConvolutionFwdAlgoImplicitGEMM
+  Algorithm algorithm() const override { return Algorithm::implicit_gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_convolution(question, verdict, true);

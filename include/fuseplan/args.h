@@ -130,8 +130,9 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * whatever the caller's floating-point state is, which is as it was on return.
  *
  * NotCompiled: the plan is not compiled for this handle, or was edited since. BadParm: a descriptor
- * that differs (the message says where), a NULL pointer, arguments of an op that were never set or
- * were set for another kind of op, or beta on an op that is not the last. */
+ * that differs (the message says where), a NULL pointer, an output that lies where it must not,
+ * arguments of an op that were never set or were set for another kind of op, or beta on an op that
+ * is not the last. */
 
 FUSEPLAN_API fuseplanStatus_t fuseplanExecutePlan(fuseplanHandle_t handle, fuseplanPlan_t plan,
                                                   fuseplanTensorDescriptor_t inputDesc,

@@ -58,7 +58,8 @@
  *
  * Names, argument order and enumerator values equal those of MIOpen's fusion API wherever MIOpen
  * has them: replace FusionPlanDescriptor_t by Plan_t, FusionOpDescriptor_t by Op_t, FusionPlan by
- * Plan, and miopen by fuseplan.
+ * Plan, and miopen by fuseplan. Ops for training take descriptors besides, at the end, and backward
+ * ones are appended in the order in which the gradient passes them, which is not MIOpen's.
  */
 
 #include "fuseplan/args.h"

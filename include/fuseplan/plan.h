@@ -99,9 +99,10 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpScaleShift(fuseplanPlan_t plan, fu
  *
  * One plan for each direction. Forward: the batch normalisation, then any pointwise ops. Backward:
  * the plan's input is the gradient dy, its output dx; ops stand in the order in which the gradient
- * passes them, so the backward op of what came last in forward stands first: fuseplanCreateOp-
- * ActivationBackward, then fuseplanCreateOpBatchNormBackward, which is the last op of its plan.
- * Pointwise ops may stand in front (a bias of zeros, another gradient added), not a convolution.
+ * passes them, so the backward op of what came last in forward stands first:
+ * fuseplanCreateOpActivationBackward, then fuseplanCreateOpBatchNormBackward, which is the last op
+ * of its plan. Pointwise ops may stand in front (a bias of zeros, another gradient added), not a
+ * convolution.
  *
  * bnScaleBiasDesc: type Float; lengths as for inference; describes scale, bias and all statistics
  * and gradients of them. NULL: derived from what the op reads (fuseplanDeriveBNTensorDescriptor),
@@ -119,7 +120,7 @@ FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpBatchNormForward(
 
 /* y = x, and the mean and variance of each channel of y, taken while y is in the cache: for
  * training of a convolution with batch normalisation, whose normalising plan
- * (fuseplanCreateOpBatchNorm- Inference with the mean and variance, then an activation) so reads y
+ * (fuseplanCreateOpBatchNormInference with the mean and variance, then an activation) so reads y
  * once instead of twice. The last op of a plan, behind any others. Statistics are those of the
  * values as stored. statisticsDesc: Float, 1 x C x 1 ..., or NULL. */
 FUSEPLAN_API fuseplanStatus_t fuseplanCreateOpStatistics(fuseplanPlan_t plan,

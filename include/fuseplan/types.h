@@ -204,8 +204,9 @@ typedef enum FUSEPLAN_INT {
   fuseplanLogTrace = 7
 } fuseplanLogLevel_t;
 
-/* One event, one line without newline: "fuseplan_<category>,<event>,key=value,...". Called from the
- * thread in which it happened, never from two threads at once. Must not call fuseplan. */
+/* One event, one line without newline: "fuseplan_<category>,<text>", where text is a sentence or
+ * "key=value,..." whose values may hold commas. Called from the thread in which it happened, never
+ * from two threads at once. Must not call fuseplan. */
 typedef void (*fuseplanLogCallback_t)(void* context, fuseplanLogLevel_t level, const char* line);
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 #include "base/status.hpp"
 #include "fuseplan/types.h"
 #include "plan/op.hpp"
+#include "solve/algorithm.hpp"
 
 // Public enumerators as the enums of the stages below, checked.
 namespace fuseplan::api {
@@ -21,12 +22,18 @@ inline NormMode norm_mode_of(fuseplanBatchNormMode_t mode) {
   return static_cast<NormMode>(mode);
 }
 
-/// -1 for "any".
-inline int algorithm_of(fuseplanConvFwdAlgorithm_t algorithm) {
-  const int number = static_cast<int>(algorithm);
-  require(number >= -1 && number <= fuseplanConvolutionFwdAlgoImplicitGEMM && number != 4,
-          Status::InvalidValue, "algo is {}, expected a fuseplanConvFwdAlgorithm_t or -1", number);
-  return number;
+static_assert(static_cast<int>(Algorithm::gemm) == fuseplanConvolutionFwdAlgoGEMM &&
+              static_cast<int>(Algorithm::direct) == fuseplanConvolutionFwdAlgoDirect &&
+              static_cast<int>(Algorithm::fft) == fuseplanConvolutionFwdAlgoFFT &&
+              static_cast<int>(Algorithm::winograd) == fuseplanConvolutionFwdAlgoWinograd &&
+              static_cast<int>(Algorithm::implicit_gemm) == fuseplanConvolutionFwdAlgoImplicitGEMM);
+
+/// none for -1, "any".
+inline Algorithm algorithm_of(fuseplanConvFwdAlgorithm_t number) {
+  const auto algorithm = static_cast<Algorithm>(number);
+  require(name_of(algorithm) != nullptr, Status::InvalidValue,
+          "algo is {}, expected a fuseplanConvFwdAlgorithm_t or -1", static_cast<int>(number));
+  return algorithm;
 }
 
 }  // namespace fuseplan::api

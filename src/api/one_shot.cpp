@@ -3,7 +3,7 @@
 
 namespace fuseplan::api {
 
-OneShots::Entry::Entry(const Handle& handle, const Problem& problem, int algorithm)
+OneShots::Entry::Entry(const Handle& handle, const Problem& problem, Algorithm algorithm)
     : problem_(problem), algorithm_(algorithm), plan_(problem.input()) {
   for (const Op& op : problem.ops()) plan_.append(op.body);
   plan_.set_output(problem.output());
@@ -25,7 +25,8 @@ void OneShots::Entry::give_back(std::unique_ptr<Args> args) {
 }
 
 std::shared_ptr<OneShots::Entry> OneShots::find_or_make(const Handle& handle,
-                                                        const Problem& problem, int algorithm) {
+                                                        const Problem& problem,
+                                                        Algorithm algorithm) {
   {
     const std::lock_guard lock(mutex_);
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {

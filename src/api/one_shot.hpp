@@ -21,8 +21,8 @@ class OneShots {
   /// weights.
   class Entry {
    public:
-    Entry(const Handle& handle, const Problem& problem, int algorithm);
-    bool is_for(const Problem& problem, int algorithm) const {
+    Entry(const Handle& handle, const Problem& problem, Algorithm algorithm);
+    bool is_for(const Problem& problem, Algorithm algorithm) const {
       return algorithm_ == algorithm && problem_ == problem;
     }
     const Plan& plan() const { return plan_; }
@@ -31,14 +31,15 @@ class OneShots {
 
    private:
     Problem problem_;
-    int algorithm_;
+    Algorithm algorithm_;
     Plan plan_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Args>> idle_;
   };
 
-  /// `algorithm` -1: any.
-  std::shared_ptr<Entry> find_or_make(const Handle& handle, const Problem& problem, int algorithm);
+  /// `algorithm` none: any.
+  std::shared_ptr<Entry> find_or_make(const Handle& handle, const Problem& problem,
+                                      Algorithm algorithm);
   /// Options have changed.
   void clear();
 

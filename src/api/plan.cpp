@@ -75,7 +75,7 @@ std::vector<fuseplanConvFwdAlgorithm_t> algorithms_of(const Plan& plan) {
   std::vector<fuseplanConvFwdAlgorithm_t> algorithms;
   for (const Solver* solver : select_solvers({problem, chain, traits}, {}).accepted) {
     const auto algorithm = static_cast<fuseplanConvFwdAlgorithm_t>(solver->algorithm());
-    if (solver->algorithm() >= 0 &&
+    if (solver->algorithm() != Algorithm::none &&
         std::find(algorithms.begin(), algorithms.end(), algorithm) == algorithms.end())
       algorithms.push_back(algorithm);
   }

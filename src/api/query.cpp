@@ -83,8 +83,9 @@ fuseplanStatus_t fuseplanPlanGetSolvers(fuseplanHandle_t handle, fuseplanPlan_t 
     std::vector<fuseplanSolverInfo_t> infos;
     for (const Solver* solver : solvers_for(handle_object->handle, selection))
       infos.push_back({0, plan_object->strings.keep(solver->id()),
-                       plan_object->strings.keep(solver->sentence()), solver->algorithm(),
-                       accepted(selection, solver) ? 1 : 0, 0});
+                       plan_object->strings.keep(solver->sentence()),
+                       static_cast<int>(solver->algorithm()), accepted(selection, solver) ? 1 : 0,
+                       0});
     write_structs(requestCount, returnedCount, solvers, infos, "solvers");
   });
 }

@@ -31,7 +31,8 @@ fuseplanStatus_t fuseplanGetSupportTable(fuseplanHandle_t handle, int requestCou
     std::vector<fuseplanSupportEntry_t> rows;
     for (const SupportRow& row : support_table(object->handle.traits()))
       rows.push_back({0, static_strings().keep(row.solver->id()),
-                      static_strings().keep(row.solver->sentence()), row.solver->algorithm(),
+                      static_strings().keep(row.solver->sentence()),
+                      static_cast<int>(row.solver->algorithm()),
                       static_cast<fuseplanDataType_t>(row.dtype), layout_of(row),
                       static_strings().keep(row.operations)});
     write_structs(requestCount, returnedCount, entries, rows, "entries");

@@ -30,9 +30,16 @@ void check_types(const Tensor& input, const Tensor& weights) {
 
 void validate(const Conv& conv) {
   const std::size_t axes = conv.stride.size();
-  require(axes >= 1 && axes <= 3 && conv.pad_lo.size() == axes && conv.pad_hi.size() == axes &&
-              conv.dilation.size() == axes,
-          Status::BadParm, "a convolution needs padding, stride and dilation for 1 to 3 axes");
+  const auto require_axes = [&](std::size_t given, const char* what) {
+    require(
+        axes >= 1 && axes <= 3 && given == axes, Status::BadParm,
+        "a convolution needs padding, stride and dilation for the same 1 to 3 axes; it has {} of "
+        "{}, strides of {}",
+        what, given, axes);
+  };
+  require_axes(conv.pad_lo.size(), "padding");
+  require_axes(conv.pad_hi.size(), "padding behind");
+  require_axes(conv.dilation.size(), "dilations");
   // Bounds keep every later product far from overflow; no real layer comes near them.
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
   for (std::size_t axis = 0; axis < axes; ++axis) {

@@ -75,16 +75,34 @@ ResolvedArguments::ResolvedArguments(const Variant& variant, const Args& args) {
     results_.push_back(result_of(args, problem, operand));
 }
 
-void check_overlap(const Problem& problem, const void* input, const void* output) {
-  const auto in = reinterpret_cast<std::uintptr_t>(input);
-  const auto out = reinterpret_cast<std::uintptr_t>(output);
-  const bool in_place = in == out && problem.conv() == nullptr &&
+void check_overlap(const Variant& variant, const void* input, const void* output,
+                   const ResolvedArguments& arguments) {
+  const Problem& problem = variant.problem;
+  const auto overlaps = [&](const Tensor& tensor, const void* memory) {
+    const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output) -
+                                                    reinterpret_cast<std::uintptr_t>(memory));
+    return may_overlap(tensor, problem.output(), distance);
+  };
+  const bool in_place = input == output && problem.conv() == nullptr &&
                         problem.input().dtype == problem.output().dtype &&
                         problem.input().strides == problem.output().strides;
-  const auto distance = static_cast<std::int64_t>(out - in);
-  require(in_place || !may_overlap(problem.input(), problem.output(), distance), Status::BadParm,
+  require(in_place || !overlaps(problem.input(), input), Status::BadParm,
           "output memory overlaps input memory; only a plan without convolution may run in place, "
           "with equal type and strides");
+  const auto check = [&](const Tensor& tensor, const void* memory, int op, Role role) {
+    require(memory == nullptr || !overlaps(tensor, memory), Status::BadParm,
+            "output memory overlaps that of an argument, {} of op {} ({})", name_of(role), op,
+            kind_of(problem.ops()[static_cast<std::size_t>(op)].body));
+  };
+  const auto check_all = [&](const std::vector<Operand>& operands, const auto& pointers) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      check(operands[i].tensor, pointers[i], operands[i].op, operands[i].role);
+  };
+  if (problem.conv() != nullptr)
+    check(problem.conv()->weights, arguments.weights(), 0, Role::weights);
+  check_all(variant.chain.channels_in, arguments.channels());
+  check_all(variant.chain.elements, arguments.elements());
+  check_all(variant.chain.results, arguments.results());
 }
 
 }  // namespace fuseplan

@@ -35,8 +35,9 @@ class ResolvedArguments {
   SmallVector<void*, 8> results_;
 };
 
-/// Throws Error(BadParm) if an element of the output overlaps one of the input, unless a plan
-/// without convolution runs in place: same pointer, type and strides.
-void check_overlap(const Problem& problem, const void* input, const void* output);
+/// Throws Error(BadParm) if an element of the output overlaps one of an argument, or of the input,
+/// unless a plan without convolution runs in place: same pointer, type and strides.
+void check_overlap(const Variant& variant, const void* input, const void* output,
+                   const ResolvedArguments& arguments);
 
 }  // namespace fuseplan

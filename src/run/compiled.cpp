@@ -150,7 +150,7 @@ void Compiled::execute(Handle& handle, const Tensor& input_desc, const void* inp
   const BlendList blends = blends_of(main().problem, args);
   const Variant& variant = variant_for(input_desc, output_desc, blends);
   const ResolvedArguments resolved(variant, args);
-  check_overlap(variant.problem, input, output);
+  check_overlap(variant, input, output, resolved);
   const void* raw = resolved.weights();
   const FlushDenormals flush;
   WeightsLease weights;

@@ -110,7 +110,7 @@ void Plan::set_solver(std::string id) {
   edited();
 }
 
-void Plan::set_algorithm(int algorithm) {
+void Plan::set_algorithm(Algorithm algorithm) {
   filter_.algorithm = algorithm;
   edited();
 }

@@ -49,7 +49,7 @@ class Plan {
   void set_output(const Tensor& output);
   void set_dynamic(DynamicDims dims);
   void set_solver(std::string id);  ///< empty: any; throws Error(InvalidValue) for no solver's name
-  void set_algorithm(int algorithm);  ///< MIOpen's convolution algorithm number; -1: any
+  void set_algorithm(Algorithm algorithm);  ///< of the convolution; none: any
   const std::string& solver() const { return filter_.pinned; }
 
   /// Throws Error(UnsupportedOp) for an empty plan.

@@ -33,10 +33,10 @@ void apply_filter(const Solver& solver, const SolverFilter& filter, Verdict& ver
                    filter.disabled.end(),
                RejectCode::SwitchedOff, "solver", "disabled", "enabled",
                "an option switches it off");
-  verdict.need(
-      filter.algorithm < 0 || solver.algorithm() < 0 || solver.algorithm() == filter.algorithm,
-      RejectCode::SwitchedOff, "algorithm", std::to_string(solver.algorithm()),
-      std::to_string(filter.algorithm), "the plan asks for one algorithm only");
+  verdict.need(filter.algorithm == Algorithm::none || solver.algorithm() == Algorithm::none ||
+                   solver.algorithm() == filter.algorithm,
+               RejectCode::SwitchedOff, "algorithm", name_of(solver.algorithm()),
+               name_of(filter.algorithm), "the plan asks for one algorithm only");
 }
 
 }  // namespace

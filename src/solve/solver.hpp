@@ -12,6 +12,7 @@
 #include "kernels/cpu/program.hpp"
 #include "kernels/gpu/recipe.hpp"
 #include "plan/problem.hpp"
+#include "solve/algorithm.hpp"
 
 namespace fuseplan {
 
@@ -86,8 +87,8 @@ class Solver {
   virtual std::string_view id() const = 0;        ///< part of cache keys: never reused
   virtual std::string_view sentence() const = 0;  ///< what it is, for the support table
   virtual std::string_view backend() const = 0;
-  /// Number of MIOpen's convolution algorithm it counts as, or -1: no convolution.
-  virtual int algorithm() const = 0;
+  /// What it counts as; none if it runs no convolution.
+  virtual Algorithm algorithm() const = 0;
 
   virtual void accepts(const Question& question, Verdict& verdict) const = 0;
   /// The tuning space, as text; the first is the default. Never empty for an accepted problem.
@@ -109,7 +110,7 @@ const Solver* find_solver(std::string_view id);
 struct SolverFilter {
   std::string pinned;  ///< only this one; empty: any
   std::vector<std::string> disabled;
-  int algorithm = -1;  ///< only convolution solvers of this algorithm; -1: any
+  Algorithm algorithm = Algorithm::none;  ///< only convolution solvers of this one; none: any
 };
 
 struct Selection {

@@ -93,6 +93,32 @@ TEST(Execution, RefusesOverlappingMemoryOtherwise) {
             fuseplanStatusBadParm);
 }
 
+void expect_refused(const Handle& handle, Case& c, const void* argument, const char* name) {
+  auto* memory = const_cast<void*>(argument);
+  EXPECT_EQ(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
+                                c.output_desc(), memory, c.args()),
+            fuseplanStatusBadParm)
+      << name;
+  const std::string message = fuseplanGetLastErrorMessage();
+  EXPECT_NE(message.find(std::string("overlaps that of an argument, ") + name), std::string::npos)
+      << message;
+}
+
+TEST(Execution, RefusesAnOutputOverAnArgument) {
+  const Handle handle = handle_at("amx");
+  Case conv(
+      driver::parse_problem("f32:1x8x6x6:nchw;conv(f32:8x8x1x1);bias(f32:8);add(f32:1x8x6x6)"));
+  conv.compile(handle.get());
+  expect_refused(handle, conv, conv.parameter(0).data(), "weights of op 0 (conv)");
+  expect_refused(handle, conv, conv.parameter(1).data(), "bias of op 1 (bias)");
+  expect_refused(handle, conv, conv.parameter(2).data(), "other of op 2 (add)");
+  conv.execute(handle.get());
+  EXPECT_TRUE(conv.compare().ok()) << conv.compare().describe();
+  Case training(driver::parse_problem("f32:4x8x6x6:nchw;norm_training(spatial,f32:1x8x1x1)"));
+  training.compile(handle.get());
+  expect_refused(handle, training, training.result(0).data(), "savedMean of op 0 (norm_training)");
+}
+
 // Channels 0 to c - 1 and c to c + k - 1 of one buffer, in either layout, as DenseNet's layers
 // have.
 void expect_slices_right(const std::string& level, const std::string& strides) {

@@ -12,7 +12,8 @@ import sys
 driver, readme = sys.argv[1], pathlib.Path(sys.argv[2])
 BEGIN, END = "<!-- support table: begin -->\n", "<!-- support table: end -->\n"
 
-# The README shows what a machine with AVX-512 runs, so only there can it be compared.
+# The README shows what a machine with AVX-512 and AMX runs; with AVX-512 alone all but one solver
+# can be compared.
 environment = {**os.environ, "FUSEPLAN_MAX_ISA": "amx"}
 table = subprocess.run(
     [driver, "support", "--format", "md"], env=environment, text=True, capture_output=True, check=True
@@ -20,7 +21,6 @@ table = subprocess.run(
 
 text = readme.read_text()
 before, old, after = re.fullmatch(f"(.*{BEGIN})(.*)({END}.*)", text, re.S).groups()
-# Few machines have AMX; on others its solver has no rows to compare.
 MATRIX = "`cpu_matrix`"
 has_matrix = MATRIX in table
 if sys.argv[3:] == ["--update"]:

@@ -121,8 +121,8 @@ TEST(Queries, ListAlgorithmsThatWork) {
     EXPECT_TRUE(ok(fuseplanCompilePlan(o.handle, o.plan)));
   }
   ASSERT_TRUE(ok(fuseplanPlanConvolutionSetAlgo(o.plan, fuseplanConvolutionFwdAlgoFFT)));
-  EXPECT_TRUE(
-      refused(fuseplanCompilePlan(o.handle, o.plan), fuseplanStatusUnsupportedOp, "algorithm"));
+  EXPECT_TRUE(refused(fuseplanCompilePlan(o.handle, o.plan), fuseplanStatusUnsupportedOp,
+                      "cpu_direct: algorithm is direct, expected fft"));
 }
 
 TEST(Queries, TakeTheirTextFromThePlanUntilItEnds) {
