@@ -75,13 +75,49 @@ ResolvedArguments::ResolvedArguments(const Variant& variant, const Args& args) {
     results_.push_back(result_of(args, problem, operand));
 }
 
+Footprint footprint_of(const Problem& problem, const SplitChain& chain) {
+  Footprint footprint;
+  const auto add = [&](const Tensor& tensor) {
+    footprint.operands.push_back(static_cast<std::int64_t>(tensor.bytes()));
+  };
+  footprint.output = static_cast<std::int64_t>(problem.output().bytes());
+  add(problem.input());
+  if (problem.conv() != nullptr) add(problem.conv()->weights);
+  for (const auto* operands : {&chain.channels_in, &chain.elements, &chain.results})
+    for (const Operand& operand : *operands) add(operand.tensor);
+  return footprint;
+}
+
+namespace {
+
+// Nearly every output lies apart from all, which is seen without a look at any tensor.
+bool lies_apart(const Footprint& footprint, const void* input, const void* output,
+                const ResolvedArguments& arguments) {
+  const std::int64_t* bytes = footprint.operands.data();
+  bool apart = true;
+  const auto compare = [&](const void* memory) {
+    const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output) -
+                                                    reinterpret_cast<std::uintptr_t>(memory));
+    apart &= distance >= *bytes++ || distance <= -footprint.output;
+  };
+  compare(input);
+  if (arguments.weights() != nullptr) compare(arguments.weights());
+  for (const void* memory : arguments.channels()) compare(memory);
+  for (const void* memory : arguments.elements()) compare(memory);
+  for (const void* memory : arguments.results()) compare(memory);
+  return apart;
+}
+
+}  // namespace
+
 void check_overlap(const Variant& variant, const void* input, const void* output,
                    const ResolvedArguments& arguments) {
+  if (lies_apart(variant.footprint, input, output, arguments)) return;
   const Problem& problem = variant.problem;
   const auto overlaps = [&](const Tensor& tensor, const void* memory) {
     const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output) -
                                                     reinterpret_cast<std::uintptr_t>(memory));
-    return may_overlap(tensor, problem.output(), distance);
+    return memory != nullptr && may_overlap(tensor, problem.output(), distance);
   };
   const bool in_place = input == output && problem.conv() == nullptr &&
                         problem.input().dtype == problem.output().dtype &&
@@ -90,7 +126,7 @@ void check_overlap(const Variant& variant, const void* input, const void* output
           "output memory overlaps input memory; only a plan without convolution may run in place, "
           "with equal type and strides");
   const auto check = [&](const Tensor& tensor, const void* memory, int op, Role role) {
-    require(memory == nullptr || !overlaps(tensor, memory), Status::BadParm,
+    require(!overlaps(tensor, memory), Status::BadParm,
             "output memory overlaps that of an argument, {} of op {} ({})", name_of(role), op,
             kind_of(problem.ops()[static_cast<std::size_t>(op)].body));
   };

@@ -35,6 +35,7 @@ class ResolvedArguments {
   SmallVector<void*, 8> results_;
 };
 
+Footprint footprint_of(const Problem& problem, const SplitChain& chain);
 /// Throws Error(BadParm) if an element of the output overlaps one of an argument, or of the input,
 /// unless a plan without convolution runs in place: same pointer, type and strides.
 void check_overlap(const Variant& variant, const void* input, const void* output,

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "cache/single_flight.hpp"
+#include "run/arguments.hpp"
 #include "run/build_id.hpp"
 #include "run/chooser.hpp"
 
@@ -106,8 +107,9 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
   const auto start = std::chrono::steady_clock::now();
   const StandardFloats floats;  // the code is kept for others
   SplitChain chain = optimize(lower(problem), context.options.passes);
-  auto variant =
-      std::make_unique<Variant>(Variant{std::move(problem), std::move(chain), {}, {}, nullptr, {}});
+  Footprint footprint = footprint_of(problem, chain);
+  auto variant = std::make_unique<Variant>(
+      Variant{std::move(problem), std::move(chain), std::move(footprint), {}, {}, nullptr, {}});
   const Question question{variant->problem, variant->chain, context.traits, &context.filter};
   Selection selection = timing != nullptr ? select_with_pin(context, question)
                                           : select_solvers(question, context.filter);

@@ -22,10 +22,18 @@ struct CompileContext {
   std::shared_ptr<KernelStore> store;
 };
 
+/// Bytes of the memory that the output must lie apart from, in the order input, weights (of a
+/// convolution), channels, elements, results; and of the output.
+struct Footprint {
+  std::int64_t output = 0;
+  SmallVector<std::int64_t, 16> operands;
+};
+
 /// One kernel of a plan: a geometry and a set of blending scalars, loaded and ready to run.
 struct Variant {
   Problem problem;
   SplitChain chain;
+  Footprint footprint;
   Choice choice;
   Binary binary;
   std::shared_ptr<const Executable> executable;
