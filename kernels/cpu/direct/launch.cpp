@@ -5,6 +5,7 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/direct/ahead.hpp"
 #include "kernels/cpu/direct/block.hpp"
 #include "kernels/cpu/direct/pack_weights.hpp"
 #include "kernels/cpu/direct/schedule.hpp"
@@ -35,7 +36,8 @@ class Walk {
         plan_(launch.plan),
         conv_(plan_.shape.conv),
         moves_(moves_for(plan_.shape.input, plan_.isa)),
-        chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
+        chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
+        units_in_turn_(schedule.units_in_turn()) {
     // Turning reads whole squares.
     const std::int64_t pixels =
         plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + moves_.lanes : kStripPixels;
@@ -62,6 +64,8 @@ class Walk {
     const std::int64_t within = channel_tile * plan_.tile_lanes;
     channel_ = block.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
+    if (plan_.asks_ahead)
+      ahead_ = Ahead(plan_, input_, block, channel_tile % units_in_turn_, units_in_turn_);
     for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk) run_chunk(chunk);
   }
 
@@ -71,6 +75,7 @@ class Walk {
     const bool last = chunk + 1 == plan_.chunks;
     for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
       const TapSpan rows = taps_inside(conv_, 1, row);
+      if (plan_.asks_ahead) ahead_.start(row - block_.row, chunk);
       for (std::size_t s = block_.strip; s < block_.strip + block_.strips; ++s) {
         const Strip& strip = plan_.tiling.strips[s];
         float* sums = sums_;
@@ -101,6 +106,7 @@ class Walk {
       call.input = input_.at({block_.plane, row, tile.column},
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
+      if (plan_.asks_ahead) ahead_.share(call);
       if (last && !finish) {
         const std::int64_t column = tile.column - strip.column;
         chain_.expect_stores(channels_, column, column + tile.pixels);
@@ -143,6 +149,8 @@ class Walk {
   std::byte* stage_ = nullptr;
   Block block_;
   InputMap input_;
+  Ahead ahead_;
+  const std::int64_t units_in_turn_;
   std::int64_t channel_tile_ = 0, channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };

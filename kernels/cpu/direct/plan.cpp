@@ -6,6 +6,7 @@
 #include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 #include "kernels/cpu/staged_axis.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -129,6 +130,16 @@ void cut_blocks(DirectPlan& plan) {
   }
 }
 
+// Where hardware would guess the next lines wrongly, or late: it follows one pixel's channels, and
+// the next block is as far away as this one is large.
+bool asks_ahead(const DirectPlan& plan) {
+  const View& input = plan.shape.conv.input;
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  return !plan.staged && plan.shape.conv.groups == 1 && input.stride[1] == 1 &&
+         input.stride[4] == input.len[1] && input.stride[3] == input.len[4] * input.stride[4] &&
+         input.elements() * bytes > kFarBytes;
+}
+
 // Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.
 bool takes_registers(const DirectPlan& plan) {
   constexpr int kLongChain = 12;
@@ -187,12 +198,15 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
   cut_blocks(plan);
   stage_block(plan);
   plan.steps = plan.staged ? staged_steps(plan) : tensor_steps(plan);
-  for (TileSpec& spec : plan.tiling.variants)
+  plan.asks_ahead = asks_ahead(plan);
+  for (TileSpec& spec : plan.tiling.variants) {
+    spec.asks_ahead = plan.asks_ahead;
     spec.steps = {.pixel = plan.steps.output[2],
                   .tap = plan.steps.tap[2],
                   .row = plan.steps.tap[1],
                   .plane = plan.steps.tap[0],
                   .channel = plan.steps.channel};
+  }
   plan.rows = rows_spec(plan.shape.tensors(), chain, plan.isa);
   plan.finish = finish_spec(plan.shape.tensors(), chain);
   plan.rows.bf16 = plan.finish.bf16 = target.extensions.bf16;

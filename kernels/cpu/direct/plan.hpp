@@ -58,6 +58,8 @@ struct DirectPlan {
   RowsSpec rows;              ///< how the chain is applied to sums in memory
   FinishSpec finish;          ///< and to those in registers
   bool in_registers = false;  ///< by the tile kernels themselves
+  /// Tile kernels ask for the next block's input, as far as it lies behind this one's.
+  bool asks_ahead = false;
 
   int lanes() const { return lanes_of(isa); }
   /// Kernels: the tiling's variants with full vectors, then, if they differ, with the tail's.

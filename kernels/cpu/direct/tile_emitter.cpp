@@ -19,7 +19,11 @@ class TileCode {
       : spec_(spec), finish_(finish), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
-    if (finish_ != nullptr) code_.enter();
+    if (finish_ != nullptr) {
+      code_.enter();
+    } else if (spec_.asks_ahead) {
+      code_.push(kAhead);
+    }
     zero_or_load();
     if (finish_ != nullptr && !finish_->spec.streaming) prefetch_output();
     planes();
@@ -47,6 +51,7 @@ class TileCode {
     code_.mov(rdx, field(offsetof(TileCall, result)));
     for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rdx + i * code_.bytes()], code_.vec(i));
     if (finish_ != nullptr) return code_.leave();
+    if (spec_.asks_ahead) code_.pop(kAhead);
     code_.vzeroupper();
     code_.ret();
   }
@@ -76,6 +81,7 @@ class TileCode {
     code_.mov(rsi, field(offsetof(TileCall, weights_ahead)));
     code_.mov(r8, field(offsetof(TileCall, input)));
     code_.mov(r9, field(offsetof(TileCall, weights)));
+    if (spec_.asks_ahead) code_.mov(kAhead, field(offsetof(TileCall, ahead)));
     if (spec_.odd) {
       constexpr int kEvenHalves = 0x55555555;
       code_.mov(eax, kEvenHalves);
@@ -168,7 +174,10 @@ class TileCode {
       }
       code_.align(32);
       code_.L(many);
-      for (int i = 0; i < turn; ++i) taps(i, Load::whole);
+      for (int i = 0; i < turn; ++i) {
+        taps(i, Load::whole);
+        ask_ahead();
+      }
       advance(turn);
       code_.sub(rdx, turn);
       if (none_left) return code_.jnz(many);
@@ -187,9 +196,16 @@ class TileCode {
   }
 
   void channel(Load load) {
+    ask_ahead();
     if (spec_.tap_loop) return looped_taps(load);
     taps(0, load);
     advance(1);
+  }
+
+  void ask_ahead() {
+    if (!spec_.asks_ahead) return;
+    code_.prefetcht1(ptr[kAhead]);
+    code_.add(kAhead, field(offsetof(TileCall, ahead_step)));
   }
 
   void advance(int count) {
@@ -254,6 +270,7 @@ class TileCode {
     code_.vfmadd231ps(sum, a, b);
   }
 
+  const Xbyak::Reg64 kAhead = rbx;
   const TileSpec& spec_;
   const TileFinish* finish_;
   VectorCode code_;

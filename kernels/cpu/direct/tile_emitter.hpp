@@ -46,6 +46,7 @@ struct TileSpec {
   /// the kernel has a chain.
   bool all_channels = false;
   std::int64_t channels = 0;  ///< TileCall::channels of all calls; 0: any
+  bool asks_ahead = false;    ///< for what calls to come will read, see TileCall::ahead
   TileSteps steps;
 
   bool inside(int pixel, std::int64_t tap) const {
@@ -68,8 +69,11 @@ struct TileCall {
   std::int64_t single = 0;            ///< 1: behind the pairs there is one more channel
   std::int64_t weight_skip = 0;       ///< bytes from the end of a plane's valid rows to the next
   std::int64_t accumulate = 0;        ///< 1: add to what `result` holds
-  std::int64_t taps = 0;              ///< with tap_loop: number of taps, at least 1
-  std::int64_t tap_skip = 0;          ///< with tap_loop: bytes of weights skipped per channel
+  /// With asks_ahead: the second-level cache is asked for a line at each step through the channels,
+  /// from here on and so many bytes further each time. Any address will do.
+  std::int64_t ahead = 0, ahead_step = 0;
+  std::int64_t taps = 0;      ///< with tap_loop: number of taps, at least 1
+  std::int64_t tap_skip = 0;  ///< with tap_loop: bytes of weights skipped per channel
 };
 
 /// Vector registers that accumulate in a tile of this size, those of weights and pixels included,

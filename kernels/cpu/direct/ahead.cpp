@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/ahead.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+
+namespace fuseplan::cpu {
+
+Ahead::Ahead(const DirectPlan& plan, const InputMap& input, const Block& block, std::int64_t unit,
+             std::int64_t units) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const std::vector<Strip>& strips = plan.tiling.strips;
+  const bool by_row = block.strips == strips.size();
+  const std::size_t axis = by_row ? 1 : 2;
+  const std::int64_t bytes =
+      conv.input.stride[axis + 2] * static_cast<std::int64_t>(size_of(plan.shape.input));
+  const std::int64_t reach = (conv.filter[axis] - 1) * conv.dilation[axis] + 1;
+  const std::int64_t stride = conv.stride[axis];
+  std::array<std::int64_t, 3> next{block.plane, block.row, block.column}, tap{};
+  next[axis] += by_row ? block.rows : block.columns;
+  if (!by_row) tap[1] = conv.filter[1] - 1;
+  row_step_ = by_row ? stride * bytes : 0;
+  const std::int64_t of_row = (by_row ? std::min(stride, reach) : block.columns * stride) * bytes;
+  per_chunk_ = of_row / (units * plan.chunks);
+  first_ = reinterpret_cast<std::int64_t>(input.at(next, tap, 0)) +
+           std::max<std::int64_t>(reach - stride, 0) * bytes + unit * plan.chunks * per_chunk_;
+  const auto tiles = static_cast<std::int64_t>(strips[block.strip + block.strips - 1].last -
+                                               strips[block.strip].first);
+  per_call_ = ceil_div(per_chunk_, tiles);
+  step_ = ceil_div(per_call_, plan.chunk * conv.filter[0] * conv.filter[1]);
+}
+
+}  // namespace fuseplan::cpu

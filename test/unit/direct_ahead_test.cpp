@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/direct/ahead.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "emit_kernel.hpp"
+#include "expr/passes.hpp"
+#include "kernel_case.hpp"
+#include "kernels/cpu/direct/recipe.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using cpu::Block;
+using cpu::DirectPlan;
+
+constexpr std::int64_t kLine = 64;
+
+DirectPlan plan_of(const std::string& text, std::int64_t block = 0) {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  const cpu::Target target(cpu::Isa::avx512);
+  cpu::DirectConfig config = direct_configs(problem, target).front();
+  config.staged = false;
+  if (block > 0) config.block = block;
+  return cpu::direct_plan(cpu::direct_shape(problem, chain), chain, target, config);
+}
+
+TEST(DirectAhead, IsForLargeInputWhosePixelsFollowOneAnother) {
+  EXPECT_TRUE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
+  EXPECT_FALSE(plan_of("f32:1x64x60x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
+  EXPECT_FALSE(plan_of("f32:1x64x120x121:nchw;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
+  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x32x3x3,pad=1x1,groups=2)").asks_ahead);
+  EXPECT_FALSE(
+      plan_of("f32:1x64x120x121:s940000,1,7800,64;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
+  EXPECT_FALSE(plan_of("f16:1x64x180x181:nhwc;conv(f16:40x64x3x3,pad=1x1)").asks_ahead);
+}
+
+/// Bytes of one input row, or of one pixel, that outputs [first, first + count) along `axis` read.
+std::set<std::int64_t> read_along(const cpu::ConvGeometry& conv, std::size_t axis,
+                                  std::int64_t first, std::int64_t count) {
+  std::set<std::int64_t> indices;
+  for (std::int64_t output = first; output < first + count; ++output)
+    for (std::int64_t tap = 0; tap < conv.filter[axis]; ++tap) {
+      const std::int64_t at =
+          output * conv.stride[axis] + tap * conv.dilation[axis] - conv.pad_lo[axis];
+      if (at >= 0 && at < conv.input.len[axis + 2]) indices.insert(at);
+    }
+  return indices;
+}
+
+/// Lines asked for in all calls of all units of a block.
+std::set<std::int64_t> asked(const DirectPlan& plan, const Block& block, const void* input) {
+  std::set<std::int64_t> lines;
+  const cpu::ConvGeometry& conv = plan.shape.conv;
+  const cpu::InputMap map = cpu::InputMap::of_tensor(plan, input, block);
+  std::size_t tiles = 0;
+  for (std::size_t strip = block.strip; strip < block.strip + block.strips; ++strip)
+    tiles += plan.tiling.strips[strip].last - plan.tiling.strips[strip].first;
+  for (std::int64_t unit = 0; unit < plan.tiles_of_channels; ++unit) {
+    cpu::Ahead ahead(plan, map, block, unit, plan.tiles_of_channels);
+    for (std::int64_t chunk = 0; chunk < plan.chunks; ++chunk)
+      for (std::int64_t row = 0; row < block.rows; ++row) {
+        ahead.start(row, chunk);
+        for (std::size_t call = 0; call < tiles; ++call) {
+          cpu::TileCall tile;
+          ahead.share(tile);
+          for (std::int64_t step = 0; step < plan.chunk * conv.filter[0] * conv.filter[1]; ++step)
+            lines.insert((tile.ahead + step * tile.ahead_step) / kLine);
+        }
+      }
+  }
+  return lines;
+}
+
+struct Case {
+  const char* problem;
+  std::int64_t block;  ///< pixels
+  Block now, next;
+};
+
+TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
+  const Case cases[] = {
+      {"f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)",
+       4 * 61,
+       {.row = 8, .rows = 4, .columns = 61},
+       {.row = 12, .rows = 4, .columns = 61}},
+      {"f32:1x64x120x121:nhwc;conv(f32:200x64x5x3,pad=2x1,dilation=2x1)",
+       3 * 121,
+       {.row = 30, .rows = 3, .columns = 121},
+       {.row = 33, .rows = 3, .columns = 121}},
+      {"f32:2x96x90x70:nhwc;conv(f32:160x96x1x1,stride=3x3)",
+       5 * 24,
+       {.row = 5, .rows = 5, .columns = 24},
+       {.row = 10, .rows = 5, .columns = 24}},
+      {"f32:1x96x3x4000:nhwc;conv(f32:64x96x3x5,pad=1x2)", 500, {.row = 1, .rows = 1}, {.row = 1}},
+  };
+  for (const Case& row : cases) {
+    SCOPED_TRACE(row.problem);
+    const DirectPlan plan = plan_of(row.problem, row.block);
+    ASSERT_TRUE(plan.asks_ahead);
+    const cpu::ConvGeometry& conv = plan.shape.conv;
+    const bool by_row = plan.block_strips == plan.tiling.strips.size();
+    ASSERT_EQ(by_row, row.next.row > row.now.row);
+    Block now = row.now, next = row.next;
+    const auto cut = [&](Block& block, std::size_t first) {
+      block.strip = first;
+      block.strips = plan.block_strips;
+      block.column = plan.tiling.strips[first].column;
+      const cpu::Strip& last = plan.tiling.strips[first + plan.block_strips - 1];
+      block.columns = last.column + last.width - block.column;
+    };
+    cut(now, 0);
+    cut(next, by_row ? 0 : plan.block_strips);
+    const std::size_t axis = by_row ? 1 : 2;
+    std::set<std::int64_t> wanted = by_row ? read_along(conv, axis, next.row, next.rows)
+                                           : read_along(conv, axis, next.column, next.columns);
+    for (const std::int64_t known : by_row ? read_along(conv, axis, now.row, now.rows)
+                                           : read_along(conv, axis, now.column, now.columns))
+      wanted.erase(known);
+    ASSERT_FALSE(wanted.empty());
+    const std::vector<float> input(static_cast<std::size_t>(conv.input.elements()));
+    const std::set<std::int64_t> lines = asked(plan, now, input.data());
+    const std::int64_t bytes =
+        conv.input.stride[axis + 2] * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t row_start =
+        by_row ? 0
+               : (now.row + 1) * conv.input.stride[3] * static_cast<std::int64_t>(sizeof(float));
+    std::int64_t all = 0, found = 0;
+    for (const std::int64_t index : wanted) {
+      const std::int64_t first =
+          reinterpret_cast<std::int64_t>(input.data()) + row_start + index * bytes;
+      for (std::int64_t line = first / kLine; line * kLine < first + bytes; ++line) {
+        ++all;
+        found += lines.count(line) > 0;
+      }
+    }
+    // Padding on the left shifts the range by a pixel or two.
+    EXPECT_GE(found, all * 97 / 100) << all;
+    EXPECT_LE(static_cast<std::int64_t>(lines.size()), all * 11 / 10 + 8);
+  }
+}
+
+TEST(DirectAhead, ChangesNoResult) {
+  Random random{23};
+  const ConvCase shapes[] = {
+      {{1, 64, 120, 121}, {40, 64, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+      {{1, 65, 130, 120}, {64, 65, 3, 1}, {{1, 0}, {0, 0}, {2, 3}, {1, 1}, 1}},
+      {{1, 70, 3, 6000}, {32, 70, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+  };
+  const FlushDenormals flush;
+  for (const ConvCase& shape : shapes)
+    for (const DType type : {DType::f32, DType::bf16})
+      for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
+        const Problem problem =
+            conv_problem(shape, {type, type, Strides::channels_last}, tail, random);
+        const KernelCase test(problem, random);
+        SCOPED_TRACE(to_text(problem));
+        for (const cpu::Target& target : vector_targets()) {
+          cpu::DirectConfig config = direct_configs(problem, target).front();
+          config.staged = false;
+          for (const std::int64_t chunk : {std::int64_t{30}, config.chunk}) {
+            config.chunk = chunk;
+            const auto recipe = direct_recipe(problem, test.chain(), target, config);
+            EXPECT_TRUE(test.check(test.run(*recipe, 1))) << to_text(config);
+            EXPECT_TRUE(test.check(test.run(*recipe, 2))) << to_text(config);
+          }
+        }
+      }
+}
+
+}  // namespace
+}  // namespace fuseplan::test
