@@ -143,6 +143,51 @@ TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
   }
 }
 
+/// Whether a call of `function` leaves rbx and r12 to r15 as they were.
+bool keeps_registers(const void* function, const void* argument) {
+  std::uint64_t changed = 0;
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n"  // the red zone
+      "mov $1, %%rbx\n mov $2, %%r12\n mov $3, %%r13\n mov $4, %%r14\n mov $5, %%r15\n"
+      "call *%[function]\n"
+      "xor $1, %%rbx\n xor $2, %%r12\n xor $3, %%r13\n xor $4, %%r14\n xor $5, %%r15\n"
+      "or %%r12, %%rbx\n or %%r13, %%rbx\n or %%r14, %%rbx\n or %%r15, %%rbx\n"
+      "lea 128(%%rsp), %%rsp\n"
+      "mov %%rbx, %[changed]\n"
+      : [changed] "=a"(changed), "+D"(argument)
+      : [function] "a"(function)
+      : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+        "xmm1", "xmm2", "xmm3", "cc", "memory");
+  return changed == 0;
+}
+
+TEST(DirectAhead, KeepsTheCallersRegisters) {
+  constexpr std::int64_t kChannels = 5, kFloat = sizeof(float);
+  const std::vector<float> input(2 * kChannels, 2.0f), weights(64 * kChannels, 3.0f);
+  for (const cpu::Isa isa : vector_isas()) {
+    std::vector<float> result(static_cast<std::size_t>(2 * cpu::lanes_of(isa)));
+    cpu::TileSpec spec;
+    spec.isa = isa;
+    spec.pixels = 2;
+    spec.vectors = 1;
+    spec.taps = 1;
+    spec.last = 2;
+    spec.steps = {.pixel = kChannels * kFloat, .channel = kFloat};
+    spec.asks_ahead = true;
+    const CodeMemory code(cpu::emit_tile(spec));
+    const cpu::TileCall call{.input = input.data(),
+                             .weights = weights.data(),
+                             .result = result.data(),
+                             .planes = 1,
+                             .rows = 1,
+                             .channels = kChannels,
+                             .ahead = reinterpret_cast<std::int64_t>(input.data()),
+                             .ahead_step = 24};
+    EXPECT_TRUE(keeps_registers(code.data(), &call)) << name_of(isa);
+    for (const float value : result) EXPECT_EQ(value, 2 * 3 * kChannels);
+  }
+}
+
 TEST(DirectAhead, ChangesNoResult) {
   Random random{23};
   const ConvCase shapes[] = {
