@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "unit/api_failing_memory.hpp"
+#include "failing_memory/failing_memory.hpp"
 #include "world.hpp"
 
 namespace fuseplan::test {

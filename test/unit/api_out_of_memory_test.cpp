@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "api_failing_memory.hpp"
 #include "api_world.hpp"
+#include "failing_memory/failing_memory.hpp"
 #include "support/processes.hpp"
 
 namespace fuseplan::test {

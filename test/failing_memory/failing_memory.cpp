@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "api_failing_memory.hpp"
+#include "failing_memory/failing_memory.hpp"
 
 #include <cerrno>
 #include <cstdlib>

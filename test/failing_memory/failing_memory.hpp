@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-// Programs with api_failing_memory.cpp in them allocate through this.
+// Programs with the library fuseplan_failing_memory in them allocate through this.
 namespace fuseplan::test {
 
 /// This thread's allocations, from now on.
