@@ -56,8 +56,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsBatchNormInference(
     const void* bnScale, const void* bnBias, const void* estimatedMean,
     const void* estimatedVariance, double epsilon);
 
-/* other: a tensor of the op's descriptor, multiplied by scale. To add to what the output holds, use
- * beta instead. */
+/* other: a tensor of the op's descriptor, multiplied by scale. It may be the output, see
+ * fuseplanExecutePlan. */
 FUSEPLAN_API fuseplanStatus_t fuseplanSetOpArgsTensorAdd(fuseplanOperatorArgs_t args,
                                                          fuseplanOp_t addOp, const void* alpha,
                                                          const void* beta, const void* other,
@@ -121,9 +121,10 @@ FUSEPLAN_API fuseplanStatus_t fuseplanSetArgsFlags(fuseplanOperatorArgs_t args, 
  * lengths those that follow (those of other tensors: fuseplanPlanSetDynamicDims). Elements of
  * output that no index reaches (between strides) are not written.
  *
- * input and output: device pointers. output may be the same as input, with equal descriptors, if
- * the plan has no convolution; otherwise no element of one may lie where one of the other does, nor
- * where one of an argument does. Some channels of a buffer may be read and others of it written.
+ * input and output: device pointers. output may be the same pointer as other of a TensorAdd, x of a
+ * backward op or, if the plan has no convolution, input, with equal descriptors: that is
+ * overwritten in place. Otherwise no element of it may lie where one of input or of an argument
+ * does. Some channels of a buffer may be read and others of it written.
  *
  * Arithmetic takes subnormal numbers of 32 bits for 0 and gives 0 in their place; what computes
  * nothing, such as PASTHRU and ABS, may pass them on. It rounds to nearest and traps nothing
@@ -154,8 +155,8 @@ FUSEPLAN_API fuseplanStatus_t fuseplanExecutePlan_v2(fuseplanHandle_t handle, fu
  * y = act(alpha1 * conv(x, w) + alpha2 * z + bias), without a plan: it is made, compiled and kept
  * inside the handle at the first call, and found again at the next with equal descriptors.
  *
- * alpha1, alpha2: one float each (host memory), NULL means 1. zDesc or z NULL: no residual.
- * biasDesc or bias NULL: no bias. activationDesc: any mode. algo: as
+ * alpha1, alpha2: one float each (host memory), NULL means 1. zDesc or z NULL: no residual; z may
+ * be y, with equal descriptors. biasDesc or bias NULL: no bias. activationDesc: any mode. algo: as
  * fuseplanPlanConvolutionSetAlgo, or -1 for any. workspace: as in fuseplanExecutePlan_v2. Statuses:
  * those of creating the ops, compiling and executing. */
 FUSEPLAN_API fuseplanStatus_t fuseplanConvolutionBiasActivationForward(

@@ -82,9 +82,9 @@ check_kernels() {
 # not agree to the bit where functions such as exp are another library's; the reference judges those.
 compare_records() {
   awk -F'|' '
-    { key = $1 "|" $2 "|" $3 "|" $4 }
-    NR == FNR { expected[key] = $5; next }
-    { found[key] = $5 }
+    { key = $1 "|" $2 "|" $3 "|" $4 "|" $5 }
+    NR == FNR { expected[key] = $6; next }
+    { found[key] = $6 }
     END {
       for (key in expected) {
         all++

@@ -84,11 +84,11 @@ bool rounds_to_tf32(std::string_view solver) {
 Case::Case(ProblemSpec problem, const CaseOptions& options)
     : problem_(std::move(problem)),
       random_(options.stream),
-      misalign_(options.misalign),
+      options_(options),
       scale_unit_(scale_unit(problem_)),
       placement_(options.device),
-      input_(host_tensor(problem_.input, misalign_)),
-      output_(host_tensor(problem_.result(), misalign_)),
+      input_(host_tensor(problem_.input, options_.misalign)),
+      output_(host_tensor(problem_.result(), options_.misalign)),
       previous_(output_),
       input_desc_(describe(problem_.input)),
       output_desc_(describe(problem_.result())),
@@ -103,10 +103,8 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
     append(op, blend);
   }
   check(fuseplanPlanSetOutputDescriptor(plan(), output_desc()));
-  if (options.blend) {
-    random_.fill(previous_);
-    reset_output();
-  }
+  if (options.blend && !options.in_place) random_.fill(previous_);
+  if (options.blend || options.in_place) reset_output();
 }
 
 void Case::compile(fuseplanHandle_t handle) {
@@ -128,12 +126,13 @@ void Case::execute(fuseplanHandle_t handle) {
     result.tensor.set_values(result.running->values());
     placement_.upload(result.tensor);
   }
+  if (options_.in_place) reset_output();
   launch(handle);
   check(fuseplanSynchronize(handle));
 }
 
 void Case::reset_output() {
-  output_ = previous_;
+  output_.set_values(previous_.values());
   placement_.upload(output_);
 }
 
@@ -164,7 +163,7 @@ test::Comparison Case::compare_image(std::int64_t image) {
 }
 
 HostTensor& Case::new_parameter(const TensorSpec& tensor, double low, double high) {
-  parameters_.push_back(host_tensor(tensor, misalign_));
+  parameters_.push_back(host_tensor(tensor, options_.misalign));
   random_.fill(parameters_.back(), low, high);
   return parameters_.back();
 }
@@ -233,9 +232,11 @@ void Case::append(const OpSpec& op, const Blend& blend) {
     }
     case OpKind::add: {
       const HostTensor& other = new_parameter(op.tensor, -1, 1);
+      const bool in_place = options_.in_place && op.tensor == problem_.result();
+      if (in_place) previous_.set_values(other.values());
       check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
-      check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta, at(other),
-                                       kAddFactor));
+      check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta,
+                                       in_place ? output_at() : at(other), kAddFactor));
       return add_step({test::Add{&other, kAddFactor}}, blend);
     }
     case OpKind::scale_shift: {

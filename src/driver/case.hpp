@@ -18,6 +18,7 @@ struct CaseOptions {
   std::uint64_t stream = 0;           ///< of the random data
   bool blend = false;                 ///< random alphas on every op and a beta on the last
   int misalign = 0;                   ///< elements that tensors lie off a cache line
+  bool in_place = false;              ///< the output is what is added, where that is of its kind
   fuseplanHandle_t device = nullptr;  ///< whose kernels get copies there; nullptr: the host's own
 };
 
@@ -108,7 +109,7 @@ class Case {
 
   ProblemSpec problem_;
   test::Random random_;
-  int misalign_;
+  CaseOptions options_;
   double scale_unit_;  ///< of the next scale_shift
   Placement placement_;
   test::HostTensor input_, output_, previous_;

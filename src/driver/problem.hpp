@@ -17,6 +17,7 @@ struct TensorSpec {
   fuseplanDataType_t type = fuseplanFloat;
   Dims lens, strides;
   std::size_t rank() const { return lens.size(); }
+  bool operator==(const TensorSpec&) const = default;
 };
 
 /// Packed strides: channels innermost, or last.

@@ -45,8 +45,8 @@ struct Definitions {
   Term GELU_ERF() const { return gated(0.5 * x, 1 + erf(x * (std::numbers::sqrt2 / 2))); }
   Term GELU_TANH() const {
     // 0.5 x (1 + tanh(u)) with u = sqrt(2/pi) (x + 0.044715 x^3); (1 + tanh(u)) / 2 = logistic(2 u)
-    // does not cancel for negative x. Beyond the bound, where 2 u is 126 ln 2, it is 0 or 1 to the
-    // last bit, and its derivative 0.
+    // does not cancel for negative x. Beyond the bound, where 2 u is 126 ln 2, it is 1 to the last
+    // bit or smaller than any normal number, which counts as 0, and its derivative is 0.
     constexpr double kBound = 10.01, kCubic = 0.044715;
     const double scale = 2 * std::sqrt(2 * std::numbers::inv_pi) * std::numbers::log2e;
     const Term above = max(-kBound, x), v = min(kBound, above);

@@ -2,6 +2,7 @@
 #include "expr/interval.hpp"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 namespace fuseplan {
@@ -26,10 +27,17 @@ Interval square(const Interval& a) {
   return {a.low <= 0 && a.high >= 0 ? 0 : std::min(low, high), std::max(low, high)};
 }
 
+/// Kernels compute in f32, where what is large may become an infinity.
+Interval in_f32(const Interval& exact) {
+  constexpr double kLarge = FLT_MAX / 2, kInfinity = std::numeric_limits<double>::infinity();
+  return {exact.low < -kLarge ? -kInfinity : exact.low,
+          exact.high > kLarge ? kInfinity : exact.high};
+}
+
 class Intervals {
  public:
   explicit Intervals(const Graph& graph) : graph_(graph) {
-    for (Ref i = 0; i < graph.size(); ++i) all.push_back(of(graph[i]));
+    for (Ref i = 0; i < graph.size(); ++i) all.push_back(in_f32(of(graph[i])));
   }
   std::vector<Interval> all;
 

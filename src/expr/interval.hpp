@@ -8,8 +8,8 @@
 
 namespace fuseplan {
 
-/// The values that a node may have, but for NaN. In exact arithmetic: rounded results may lie
-/// outside by as much as they are rounded.
+/// The values that a node may have in f32, but for NaN. Rounded results may lie outside by as much
+/// as they are rounded; those that may overflow are unbounded.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();

@@ -119,10 +119,13 @@ void check_overlap(const Variant& variant, const void* input, const void* output
                                                     reinterpret_cast<std::uintptr_t>(memory));
     return memory != nullptr && may_overlap(tensor, problem.output(), distance);
   };
-  const bool in_place = input == output && problem.conv() == nullptr &&
-                        problem.input().dtype == problem.output().dtype &&
-                        problem.input().strides == problem.output().strides;
-  require(in_place || !overlaps(problem.input(), input), Status::BadParm,
+  // What is read for an element of the output alone is read before that is written.
+  const auto in_place = [&](const Tensor& tensor, const void* memory) {
+    return memory == output && tensor == problem.output();
+  };
+  require((problem.conv() == nullptr && in_place(problem.input(), input)) ||
+              !overlaps(problem.input(), input),
+          Status::BadParm,
           "output memory overlaps input memory; only a plan without convolution may run in place, "
           "with equal type and strides");
   const auto check = [&](const Tensor& tensor, const void* memory, int op, Role role) {
@@ -131,8 +134,11 @@ void check_overlap(const Variant& variant, const void* input, const void* output
             kind_of(problem.ops()[static_cast<std::size_t>(op)].body));
   };
   const auto check_all = [&](const std::vector<Operand>& operands, const auto& pointers) {
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      check(operands[i].tensor, pointers[i], operands[i].op, operands[i].role);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto& [op, role, tensor] = operands[i];
+      const bool by_element = role == Role::other || role == Role::source;
+      if (!by_element || !in_place(tensor, pointers[i])) check(tensor, pointers[i], op, role);
+    }
   };
   if (problem.conv() != nullptr)
     check(problem.conv()->weights, arguments.weights(), 0, Role::weights);

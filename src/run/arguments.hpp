@@ -36,8 +36,9 @@ class ResolvedArguments {
 };
 
 Footprint footprint_of(const Problem& problem, const SplitChain& chain);
-/// Throws Error(BadParm) if an element of the output overlaps one of an argument, or of the input,
-/// unless a plan without convolution runs in place: same pointer, type and strides.
+/// Throws Error(BadParm) if an element of the output overlaps one of an argument, or of the input.
+/// It may be in place, with the same pointer, type, lengths and strides, of what is read element by
+/// element: an added tensor, a backward op's x, and, without a convolution, the input.
 void check_overlap(const Variant& variant, const void* input, const void* output,
                    const ResolvedArguments& arguments);
 

@@ -36,8 +36,8 @@ void record(Case& c, const CaseOptions& options) {
   for (std::size_t i = 0; i < c.output().bytes(); ++i)
     digest = (digest ^ bytes[i]) * 1099511628211u;
   std::ofstream(path, std::ios::app)
-      << fmt::format("{}|{}|{}|{}|{:016x}\n", driver::to_text(c.problem()), options.stream,
-                     options.misalign, options.blend, digest);
+      << fmt::format("{}|{}|{}|{}|{}|{:016x}\n", driver::to_text(c.problem()), options.stream,
+                     options.misalign, options.blend, options.in_place, digest);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "backend/cuda/driver.hpp"
 #include "engine.hpp"
 #include "fake_streams.hpp"
+#include "kernels/gpu/arguments.hpp"
 #include "state.hpp"
 
 namespace fuseplan::emulator {
@@ -122,10 +123,13 @@ Result launch(const cuda::LaunchConfig& config, unsigned cluster, FunctionHandle
     return kInvalidValue;
   const auto& fake = *reinterpret_cast<const FakeFunction*>(function);
   if (config.shared_bytes > fake.shared_bytes) return kInvalidValue;
-  // The caller's block is copied, of the kernel's own size: it may be gone before the device reads
-  // it.
+  // The caller's block is copied, of the kernel's own size, behind which it must end: it may be
+  // gone before the device reads it.
   std::vector<AlignedBytes> args((fake.bytes + sizeof(AlignedBytes) - 1) / sizeof(AlignedBytes));
   std::memcpy(args.data(), parameters[0], fake.bytes);
+  if (std::memcmp(static_cast<const std::byte*>(parameters[0]) + fake.bytes,
+                  &gpu::ArgumentBlock::kEndMark, sizeof gpu::ArgumentBlock::kEndMark) != 0)
+    return kInvalidValue;
   {
     const std::lock_guard lock(state().mutex);
     state().counters.launches.push_back({fake.name, config.stream, cluster});

@@ -51,6 +51,21 @@ TEST_P(DeviceSamples, EveryType) {
 INSTANTIATE_TEST_SUITE_P(All, DeviceSamples, testing::ValuesIn(samples_on("cuda")),
                          [](const auto& info) { return info.param.name(); });
 
+TEST(DeviceKernels, ResidualInPlace) {
+  const Handle handle = emulated_handle("--cache=mem --tf32=1");
+  int taken = 0;
+  for (const SolverSample& sample : samples_on("cuda")) {
+    const ProblemSpec plain = driver::parse_problem(sample.text);
+    if (plain.ops.back().kind == driver::OpKind::norm_backward) continue;  // adds nothing
+    const ProblemSpec problem = with_residual(plain);
+    if (!takes(*sample.solver, problem)) continue;
+    ++taken;
+    expect_right_on_device(handle, problem, std::string(sample.solver->id()).c_str(),
+                           {.in_place = true});
+  }
+  EXPECT_GT(taken, 20);
+}
+
 TEST(DeviceKernels, Blending) {
   const Handle handle = emulated_handle();
   for (const SolverSample& sample : samples_on("cuda"))

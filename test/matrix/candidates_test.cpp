@@ -44,24 +44,30 @@ std::vector<SolverSample> samples_and_large() {
 
 class EveryCandidate : public testing::TestWithParam<SolverSample> {};
 
+/// Runs each candidate of the solver, on one thread, two or three. Returns how many there are.
+int run_candidates(const Solver& solver, const std::string& level, Case& c) {
+  const Handle asked = handle_at(level);
+  driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver.id()).c_str()));
+  int run = 0;
+  for (const fuseplanCandidate_t& row : candidates_of(asked.get(), c.plan())) {
+    SCOPED_TRACE(std::string(row.config) + " at " + level);
+    const Handle handle = handle_at(level);
+    const std::string pin = std::string("--pin=") + row.solver + ":" + row.config;
+    driver::check(fuseplanSetOptions(handle.get(), pin.c_str()));
+    driver::check(fuseplanSetThreadCount(handle.get(), 1 + run % 3));
+    c.reset_output();
+    expect_right(c, handle.get());
+    ++run;
+  }
+  return run;
+}
+
 TEST_P(EveryCandidate, IsRight) {
   const auto& [solver, index, text] = GetParam();
   int all = 0;
   for (const std::string& level : kLevels) {
-    const Handle asked = handle_at(level);
     Case c(driver::parse_problem(text), {.stream = 77});
-    driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver->id()).c_str()));
-    int run = 0;
-    for (const fuseplanCandidate_t& row : candidates_of(asked.get(), c.plan())) {
-      SCOPED_TRACE(std::string(row.config) + " at " + level);
-      const Handle handle = handle_at(level);
-      const std::string pin = std::string("--pin=") + row.solver + ":" + row.config;
-      driver::check(fuseplanSetOptions(handle.get(), pin.c_str()));
-      driver::check(fuseplanSetThreadCount(handle.get(), 1 + run % 3));
-      c.reset_output();
-      expect_right(c, handle.get());
-      ++run;
-    }
+    const int run = run_candidates(*solver, level, c);
     all += run;
     const bool large = index >= 100 && level != "portable";
     EXPECT_TRUE(!large || run > 6) << run;
@@ -71,6 +77,33 @@ TEST_P(EveryCandidate, IsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSolvers, EveryCandidate, testing::ValuesIn(samples_and_large()),
+                         [](const auto& info) { return info.param.name(); });
+
+/// Those whose result a tensor of its kind can be added to.
+std::vector<SolverSample> samples_with_residual() {
+  std::vector<SolverSample> samples = samples_and_large();
+  std::erase_if(samples, [](const SolverSample& sample) {
+    const ProblemSpec problem = driver::parse_problem(sample.text);
+    return driver::is_integer(problem.result().type) ||
+           problem.ops.back().kind == driver::OpKind::norm_backward;
+  });
+  return samples;
+}
+
+class EveryCandidateInPlace : public testing::TestWithParam<SolverSample> {};
+
+TEST_P(EveryCandidateInPlace, OfAResidual) {
+  const ProblemSpec problem = with_residual(driver::parse_problem(GetParam().text));
+  int all = 0;
+  for (const std::string& level : kLevels) {
+    Case c(problem, {.stream = 78, .in_place = true});
+    all += run_candidates(*GetParam().solver, level, c);
+  }
+  EXPECT_GT(all, 0) << "no level has a candidate";
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSolvers, EveryCandidateInPlace,
+                         testing::ValuesIn(samples_with_residual()),
                          [](const auto& info) { return info.param.name(); });
 
 }  // namespace

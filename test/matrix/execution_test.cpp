@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Promises about executions rather than shapes: bits that do not depend on threads, plans that run
-// in place, other sizes of a dynamic plan, sizes without end.
+// Promises about executions rather than shapes: bits that do not depend on threads, other sizes of
+// a dynamic plan, sizes without end.
 #include <cstring>
 #include <memory>
 
@@ -59,99 +59,6 @@ TEST(Execution, GivesTheSameBitsEveryTime) {
       const std::vector<double> again = c.output().values();
       EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(double)), 0) << text;
     }
-  }
-}
-
-TEST(Execution, RunsPointwisePlansInPlace) {
-  for (const std::string& level : kLevels)
-    for (const char* layout : {"nchw", "nhwc"}) {
-      const Handle handle = handle_at(level);
-      Case c(driver::parse_problem(std::string("f32:2x19x9x9:") + layout +
-                                   ";norm(spatial,f32:1x19x1x1);activation(gelu_tanh)"));
-      c.compile(handle.get());
-      (void)c.reference();
-      c.output().set_values(c.input().values());
-      driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.output().data(),
-                                        c.output_desc(), c.output().data(), c.args()));
-      EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
-    }
-}
-
-TEST(Execution, RefusesOverlappingMemoryOtherwise) {
-  const Handle handle = handle_at("amx");
-  Case conv(driver::parse_problem("f32:1x8x6x6:nchw;conv(f32:8x8x1x1)"));
-  conv.compile(handle.get());
-  EXPECT_EQ(fuseplanExecutePlan(handle.get(), conv.plan(), conv.input_desc(), conv.input().data(),
-                                conv.output_desc(), conv.input().data(), conv.args()),
-            fuseplanStatusBadParm);
-  EXPECT_NE(std::string(fuseplanGetLastErrorMessage()).find("overlap"), std::string::npos);
-  Case chain(driver::parse_problem("f32:1x8x6x6:nchw;activation(relu)"));
-  chain.compile(handle.get());
-  EXPECT_EQ(fuseplanExecutePlan(handle.get(), chain.plan(), chain.input_desc(),
-                                static_cast<float*>(chain.output().data()) + 1, chain.output_desc(),
-                                chain.output().data(), chain.args()),
-            fuseplanStatusBadParm);
-}
-
-void expect_refused(const Handle& handle, Case& c, const void* argument, const char* name) {
-  auto* memory = const_cast<void*>(argument);
-  EXPECT_EQ(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), c.input().data(),
-                                c.output_desc(), memory, c.args()),
-            fuseplanStatusBadParm)
-      << name;
-  const std::string message = fuseplanGetLastErrorMessage();
-  EXPECT_NE(message.find(std::string("overlaps that of an argument, ") + name), std::string::npos)
-      << message;
-}
-
-TEST(Execution, RefusesAnOutputOverAnArgument) {
-  const Handle handle = handle_at("amx");
-  Case conv(
-      driver::parse_problem("f32:1x8x6x6:nchw;conv(f32:8x8x1x1);bias(f32:8);add(f32:1x8x6x6)"));
-  conv.compile(handle.get());
-  expect_refused(handle, conv, conv.parameter(0).data(), "weights of op 0 (conv)");
-  expect_refused(handle, conv, conv.parameter(1).data(), "bias of op 1 (bias)");
-  expect_refused(handle, conv, conv.parameter(2).data(), "other of op 2 (add)");
-  conv.execute(handle.get());
-  EXPECT_TRUE(conv.compare().ok()) << conv.compare().describe();
-  Case training(driver::parse_problem("f32:4x8x6x6:nchw;norm_training(spatial,f32:1x8x1x1)"));
-  training.compile(handle.get());
-  expect_refused(handle, training, training.result(0).data(), "savedMean of op 0 (norm_training)");
-}
-
-// Channels 0 to c - 1 and c to c + k - 1 of one buffer, in either layout, as DenseNet's layers
-// have.
-void expect_slices_right(const std::string& level, const std::string& strides) {
-  const Handle handle = handle_at(level);
-  Case c(driver::parse_problem("f32:2x20x9x7:s" + strides + ";conv(f32:12x20x3x3,pad=1x1);" +
-                               "bias(f32:1x12x1x1);activation(relu)->f32:2x12x9x7:s" + strides));
-  c.compile(handle.get());
-  // Strides of one channel and of one image; the pitch is 40 channels.
-  const std::int64_t channel = c.problem().input.strides[1], image = c.problem().input.strides[0];
-  std::vector<float> buffer(static_cast<std::size_t>(2 * image), -7.0f);
-  const auto* input = static_cast<const float*>(c.input().data());
-  auto* output = static_cast<float*>(c.output().data());
-  const auto copy = [&](std::int64_t channels, const float* from, float* to) {
-    for (std::int64_t n = 0; n < 2; ++n)
-      for (std::int64_t k = 0; k < channels; ++k)
-        for (std::int64_t pixel = 0; pixel < 63; ++pixel) {
-          const std::int64_t at = n * image + k * channel + pixel * (channel == 1 ? 40 : 1);
-          to[at] = from[at];
-        }
-  };
-  copy(20, input, buffer.data());
-  float* const slice = buffer.data() + 20 * channel;
-  driver::check(fuseplanExecutePlan(handle.get(), c.plan(), c.input_desc(), buffer.data(),
-                                    c.output_desc(), slice, c.args()));
-  copy(12, slice, output);
-  EXPECT_TRUE(c.compare().ok()) << c.compare().describe();
-  EXPECT_EQ(std::count(buffer.begin(), buffer.end(), -7.0f), 2 * 8 * 63);
-}
-
-TEST(Execution, WritesASliceOfTheBufferItReads) {
-  for (const std::string& level : kLevels) {
-    expect_slices_right(level, "2520,1,280,40");
-    expect_slices_right(level, "2520,63,7,1");
   }
 }
 

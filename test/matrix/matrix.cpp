@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "matrix.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace fuseplan::test {
@@ -36,6 +37,19 @@ ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channel
       convert(op.tensor, op.tensor.type, channels_last);
     if (op.source.rank() > 0) convert(op.source, type, channels_last);
   }
+  return problem;
+}
+
+ProblemSpec with_residual(ProblemSpec problem) {
+  driver::OpSpec add;
+  add.kind = driver::OpKind::add;
+  add.tensor = problem.result();
+  const auto is_it = [&](const driver::OpSpec& op) {
+    return op.kind == add.kind && op.tensor == add.tensor;
+  };
+  if (std::ranges::any_of(problem.ops, is_it)) return problem;
+  const bool sums = problem.ops.back().kind == driver::OpKind::statistics;
+  problem.ops.insert(problem.ops.end() - (sums ? 1 : 0), add);
   return problem;
 }
 

@@ -40,6 +40,9 @@ inline Handle handle_at(const std::string& level) {
 /// parameters keep theirs. Strided tensors keep their strides.
 ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channels_last);
 
+/// The problem with a tensor of its output's kind added somewhere.
+ProblemSpec with_residual(ProblemSpec problem);
+
 /// One of the problems that a solver names as what it takes.
 struct SolverSample {
   const Solver* solver;

@@ -48,6 +48,14 @@ TEST_P(Oddities, ConvolutionWithFullChain) {
                        {.stream = ++stream, .misalign = static_cast<int>(stream % 3)});
 }
 
+TEST_P(Oddities, ResidualInPlace) {
+  const ProblemSpec problem = problem_of(GetParam(), "add(f32:1);activation(gelu_tanh)");
+  for (const std::string& level : kLevels)
+    for (fuseplanDataType_t type : kTypes)
+      for (bool channels_last : {false, true})
+        expect_right(converted(problem, type, channels_last), level, {.in_place = true});
+}
+
 TEST_P(Oddities, ConvolutionAlone) {
   for (const std::string& level : kLevels)
     for (bool channels_last : {false, true})

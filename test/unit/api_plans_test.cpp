@@ -282,6 +282,13 @@ TEST_F(Plans, AreNotNeededForOneCall) {
     if (c.bias) steps.push_back({Bias{&bias_}});
     steps.push_back({Activation{static_cast<Mode>(c.mode), 0.5, 0.75}});
     EXPECT_TRUE(is_close(y, run_reference(x_, steps)));
+    if (!c.residual) continue;
+    HostTensor sum = z_;  // which the result overwrites
+    ASSERT_TRUE(ok(fuseplanConvolutionBiasActivationForward(
+        handle_, &alpha1, x_desc_, data_of(x_), w_desc_, data_of(w_), convolution, any, nullptr, 0,
+        &alpha2, y_desc_, sum.data(), bias_desc_, c.bias ? data_of(bias_) : nullptr, activation,
+        y_desc_, sum.data())));
+    EXPECT_TRUE(is_close(sum, run_reference(x_, steps)));
   }
 }
 

@@ -18,14 +18,18 @@ using cpu::DirectPlan;
 
 constexpr std::int64_t kLine = 64;
 
+DirectPlan plan_of(const Problem& problem, const SplitChain& chain, const cpu::Target& target,
+                   const cpu::DirectConfig& config) {
+  return cpu::direct_plan(cpu::direct_shape(problem, chain), chain, target, config);
+}
+
 DirectPlan plan_of(const std::string& text, std::int64_t block = 0) {
   const Problem problem = parse_problem(text);
-  const SplitChain chain = optimize(lower(problem), {});
   const cpu::Target target(cpu::Isa::avx512);
   cpu::DirectConfig config = direct_configs(problem, target).front();
   config.staged = false;
   if (block > 0) config.block = block;
-  return cpu::direct_plan(cpu::direct_shape(problem, chain), chain, target, config);
+  return plan_of(problem, optimize(lower(problem), {}), target, config);
 }
 
 TEST(DirectAhead, IsForLargeInputWhosePixelsFollowOneAnother) {
@@ -36,6 +40,9 @@ TEST(DirectAhead, IsForLargeInputWhosePixelsFollowOneAnother) {
   EXPECT_FALSE(
       plan_of("f32:1x64x120x121:s940000,1,7800,64;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
   EXPECT_FALSE(plan_of("f16:1x64x180x181:nhwc;conv(f16:40x64x3x3,pad=1x1)").asks_ahead);
+  // Its rows are one, and so may be its blocks.
+  EXPECT_TRUE(plan_of("f32:2x64x120x121:nhwc;conv(f32:40x64x1x1)", 500).asks_ahead);
+  EXPECT_FALSE(plan_of("f32:2x64x120x121:nhwc;conv(f32:40x64x1x1)", 40000).asks_ahead);
 }
 
 /// Bytes of one input row, or of one pixel, that outputs [first, first + count) along `axis` read.
@@ -96,6 +103,7 @@ TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
        {.row = 5, .rows = 5, .columns = 24},
        {.row = 10, .rows = 5, .columns = 24}},
       {"f32:1x96x3x4000:nhwc;conv(f32:64x96x3x5,pad=1x2)", 500, {.row = 1, .rows = 1}, {.row = 1}},
+      {"f32:2x96x40x120:nhwc;conv(f32:64x96x1x1)", 500, {.rows = 1}, {}},
   };
   for (const Case& row : cases) {
     SCOPED_TRACE(row.problem);
@@ -188,15 +196,21 @@ TEST(DirectAhead, KeepsTheCallersRegisters) {
   }
 }
 
+struct ResultCase {
+  ConvCase shape;
+  std::int64_t block;  ///< pixels, or 0: the model's choice
+};
+
 TEST(DirectAhead, ChangesNoResult) {
   Random random{23};
-  const ConvCase shapes[] = {
-      {{1, 64, 120, 121}, {40, 64, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
-      {{1, 65, 130, 120}, {64, 65, 3, 1}, {{1, 0}, {0, 0}, {2, 3}, {1, 1}, 1}},
-      {{1, 70, 3, 6000}, {32, 70, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
+  const ResultCase cases[] = {
+      {{{1, 64, 170, 171}, {40, 64, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}}, 0},
+      {{{1, 65, 170, 150}, {64, 65, 3, 1}, {{1, 0}, {0, 0}, {2, 3}, {1, 1}, 1}}, 0},
+      {{{1, 70, 3, 8000}, {32, 70, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}}, 700},
+      {{{1, 97, 3, 5600}, {16, 97, 1, 3}, {{0, 1}, {0, 1}, {1, 1}, {1, 1}, 1}}, 500},
   };
   const FlushDenormals flush;
-  for (const ConvCase& shape : shapes)
+  for (const auto& [shape, block] : cases)
     for (const DType type : {DType::f32, DType::bf16})
       for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
         const Problem problem =
@@ -206,6 +220,9 @@ TEST(DirectAhead, ChangesNoResult) {
         for (const cpu::Target& target : vector_targets()) {
           cpu::DirectConfig config = direct_configs(problem, target).front();
           config.staged = false;
+          if (block > 0) config.block = block;
+          EXPECT_EQ(plan_of(problem, test.chain(), target, config).asks_ahead,
+                    type == DType::f32 || config.pairs);
           for (const std::int64_t chunk : {std::int64_t{30}, config.chunk}) {
             config.chunk = chunk;
             const auto recipe = direct_recipe(problem, test.chain(), target, config);

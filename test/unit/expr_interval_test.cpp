@@ -49,6 +49,13 @@ TEST(Intervals, OfWhatTheyAreReadFrom) {
        },
        {5, 10}},
       {[](Term x) { return exp(min(1, x)); }, {}},
+      // In f32 the square is infinite.
+      {[](Term x) {
+         const Term v = min(1e20, max(-1e20, x));
+         return 1e-38 * (v * v);
+       },
+       {0, kInfinity}},
+      {[](Term x) { return x.constant(-1e39); }, {-kInfinity, -1e39}},
   };
   for (const IntervalCase& row : cases) {
     Graph graph;

@@ -135,9 +135,10 @@ void cut_blocks(DirectPlan& plan) {
 bool asks_ahead(const DirectPlan& plan) {
   const View& input = plan.shape.conv.input;
   const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  const bool has_next = input.len[3] > 1 ? input.stride[3] == input.len[4] * input.stride[4]
+                                         : plan.block_strips < plan.tiling.strips.size();
   return !plan.staged && plan.shape.conv.groups == 1 && input.stride[1] == 1 &&
-         input.stride[4] == input.len[1] && input.stride[3] == input.len[4] * input.stride[4] &&
-         input.elements() * bytes > kFarBytes;
+         input.stride[4] == input.len[1] && has_next && input.elements() * bytes > kFarBytes;
 }
 
 // Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.

@@ -159,14 +159,16 @@ namespace {
 /// it counts as 0. `index` is `whole` plus kToSixteenths and gets lost; x is `rest`, or its
 /// negative with the signs of kExp2 to match.
 void logistic_of_parts(VectorCode& c, const Vec& x, const Vec& index, const float (&exp2m1)[3]) {
-  Temp p(c), power(c);
-  c.polynomial(p, x, exp2m1);
-  c.look_up(power, index, kRootErrors);
-  c.vfmadd213ps(x, p, power);
-  c.look_up(power, index, kSteps);
-  c.vpslld(index, index, kToExponent);
-  c.vpaddd(power, power, index);
-  c.vfmadd213ps(x, power, power);
+  {
+    Temp p(c), power(c);
+    c.polynomial(p, x, exp2m1);
+    c.look_up(power, index, kRootErrors);
+    c.vfmadd213ps(x, p, power);
+    c.look_up(power, index, kSteps);
+    c.vpslld(index, index, kToExponent);
+    c.vpaddd(power, power, index);
+    c.vfmadd213ps(x, power, power);
+  }
   c.vaddps(x, x, c.constant(1.0f));
   c.reciprocal(x, x);
 }
@@ -174,23 +176,29 @@ void logistic_of_parts(VectorCode& c, const Vec& x, const Vec& index, const floa
 }  // namespace
 
 void emit_logistic_by_table(VectorCode& c, const Vec& x) {
-  Temp index(c), whole(c), rest(c);
+  Temp index(c);
   c.load(index, kLog2EHigh);
-  c.vmovaps(rest, index);
-  c.vfnmadd213ps(index, x, c.constant(kToSixteenths));
-  c.vsubps(whole, index, c.constant(kToSixteenths));
-  c.vfnmsub213ps(rest, x, whole);
-  c.vfmadd132ps(x, rest, c.constant(-kLog2ELow));
+  {
+    Temp whole(c), rest(c);
+    c.vmovaps(rest, index);
+    c.vfnmadd213ps(index, x, c.constant(kToSixteenths));
+    c.vsubps(whole, index, c.constant(kToSixteenths));
+    c.vfnmsub213ps(rest, x, whole);
+    c.vfmadd132ps(x, rest, c.constant(-kLog2ELow));
+  }
   logistic_of_parts(c, x, index, kExp2);
 }
 
 void emit_logistic2_by_table(VectorCode& c, const Vec& x) {
   constexpr float kOfNegative[] = {-kExp2[0], kExp2[1], -kExp2[2]};
-  Temp index(c), whole(c);
+  Temp index(c);
   c.load(index, kToSixteenths);
   c.vsubps(index, index, x);
-  c.vsubps(whole, index, c.constant(kToSixteenths));
-  c.vaddps(x, x, whole);
+  {
+    Temp whole(c);
+    c.vsubps(whole, index, c.constant(kToSixteenths));
+    c.vaddps(x, x, whole);
+  }
   logistic_of_parts(c, x, index, kOfNegative);
 }
 

@@ -41,22 +41,10 @@ int oldest_device(const Driver& driver) {
   return oldest;
 }
 
-/// Newest first. Code of a newer major than the driver's does not load, so it is not looked for,
-/// nor is what compiles for none of an old device's kind.
 std::vector<std::string> sonames() {
-  constexpr struct {
-    int major, least_arch;
-    const char* name;
-  } kNames[] = {
-      {13, 75, "libnvrtc.so.13"}, {12, 50, "libnvrtc.so.12"}, {11, 35, "libnvrtc.so.11.2"}};
   const Driver* driver = find_driver();
-  const int oldest = driver == nullptr ? INT_MAX : oldest_device(*driver);
-  std::vector<std::string> names;
-  for (const auto& [major, least_arch, name] : kNames)
-    if (driver == nullptr || (major <= driver->version / 1000 && least_arch <= oldest))
-      names.emplace_back(name);
-  names.emplace_back("libnvrtc.so");
-  return names;
+  if (driver == nullptr) return nvrtc_sonames(INT_MAX, INT_MAX);
+  return nvrtc_sonames(driver->version, oldest_device(*driver));
 }
 
 std::string load(Nvrtc& nvrtc) {
@@ -178,6 +166,22 @@ const Nvrtc& nvrtc() {
 }
 
 }  // namespace
+
+std::vector<std::string> nvrtc_sonames(int driver_version, int oldest_arch) {
+  struct Release {
+    int major, least_arch;
+    const char* name;
+  };
+  constexpr Release kReleases[] = {
+      {13, 75, "libnvrtc.so.13"}, {12, 50, "libnvrtc.so.12"}, {11, 35, "libnvrtc.so.11.2"}};
+  std::vector<std::string> names;
+  for (const bool for_all : {true, false})
+    for (const auto& [major, least_arch, name] : kReleases)
+      if (major <= driver_version / 1000 && (least_arch <= oldest_arch) == for_all)
+        names.emplace_back(name);
+  names.emplace_back("libnvrtc.so");
+  return names;
+}
 
 std::optional<CompilerId> loaded_compiler() {
   const Nvrtc* const known = loaded_now;

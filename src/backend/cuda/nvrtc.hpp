@@ -17,6 +17,11 @@ struct Compilation {
   std::string log;
 };
 
+/// Names to look for, best first: releases that compile for all devices, newest first, and then
+/// those for newer ones only. Code of a newer major than the driver's (13020 is 13.2) does not
+/// load, so it is not among them. `oldest_arch`: 75 is sm_75.
+std::vector<std::string> nvrtc_sonames(int driver_version, int oldest_arch);
+
 /// Why nothing can be compiled; empty if NVRTC is there. Loads it.
 std::string nvrtc_problem();
 /// Architectures it compiles for: 75 is sm_75. Throws as compile_source().
