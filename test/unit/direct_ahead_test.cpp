@@ -40,9 +40,12 @@ TEST(DirectAhead, IsForLargeInputWhosePixelsFollowOneAnother) {
   EXPECT_FALSE(
       plan_of("f32:1x64x120x121:s940000,1,7800,64;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
   EXPECT_FALSE(plan_of("f16:1x64x180x181:nhwc;conv(f16:40x64x3x3,pad=1x1)").asks_ahead);
+  // A stride of 2 skips three pixels of four; what is written counts as well.
+  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x1x1,stride=2x2)").asks_ahead);
+  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
   // Its rows are one, and so may be its blocks.
-  EXPECT_TRUE(plan_of("f32:2x64x120x121:nhwc;conv(f32:40x64x1x1)", 500).asks_ahead);
-  EXPECT_FALSE(plan_of("f32:2x64x120x121:nhwc;conv(f32:40x64x1x1)", 40000).asks_ahead);
+  EXPECT_TRUE(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 500).asks_ahead);
+  EXPECT_FALSE(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 40000).asks_ahead);
 }
 
 /// Bytes of one input row, or of one pixel, that outputs [first, first + count) along `axis` read.
@@ -66,6 +69,9 @@ std::set<std::int64_t> asked(const DirectPlan& plan, const Block& block, const v
   std::size_t tiles = 0;
   for (std::size_t strip = block.strip; strip < block.strip + block.strips; ++strip)
     tiles += plan.tiling.strips[strip].last - plan.tiling.strips[strip].first;
+  const cpu::TileSpec& spec = plan.tiling.variants.front();
+  const std::int64_t channels = cpu::channels_of_turn(spec);
+  const std::int64_t asks = (plan.chunk + channels - 1) / channels * spec.asks_ahead;
   for (std::int64_t unit = 0; unit < plan.tiles_of_channels; ++unit) {
     cpu::Ahead ahead(plan, map, block, unit, plan.tiles_of_channels);
     for (std::int64_t chunk = 0; chunk < plan.chunks; ++chunk)
@@ -74,8 +80,9 @@ std::set<std::int64_t> asked(const DirectPlan& plan, const Block& block, const v
         for (std::size_t call = 0; call < tiles; ++call) {
           cpu::TileCall tile;
           ahead.share(tile);
-          for (std::int64_t step = 0; step < plan.chunk * conv.filter[0] * conv.filter[1]; ++step)
-            lines.insert((tile.ahead + step * tile.ahead_step) / kLine);
+          if (tile.ahead_step == 0) continue;  // it has no part
+          for (std::int64_t ask = 0; ask < asks * conv.filter[0] * conv.filter[1]; ++ask)
+            lines.insert((tile.ahead + ask * tile.ahead_step) / kLine);
         }
       }
   }
@@ -94,16 +101,16 @@ TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
        4 * 61,
        {.row = 8, .rows = 4, .columns = 61},
        {.row = 12, .rows = 4, .columns = 61}},
-      {"f32:1x64x120x121:nhwc;conv(f32:200x64x5x3,pad=2x1,dilation=2x1)",
+      {"f32:1x64x120x121:nhwc;conv(f32:30x64x5x3,pad=2x1,dilation=2x1)",
        3 * 121,
        {.row = 30, .rows = 3, .columns = 121},
        {.row = 33, .rows = 3, .columns = 121}},
-      {"f32:2x96x90x70:nhwc;conv(f32:160x96x1x1,stride=3x3)",
-       5 * 24,
-       {.row = 5, .rows = 5, .columns = 24},
-       {.row = 10, .rows = 5, .columns = 24}},
-      {"f32:1x96x3x4000:nhwc;conv(f32:64x96x3x5,pad=1x2)", 500, {.row = 1, .rows = 1}, {.row = 1}},
-      {"f32:2x96x40x120:nhwc;conv(f32:64x96x1x1)", 500, {.rows = 1}, {}},
+      {"f32:2x96x90x70:nhwc;conv(f32:45x96x1x1,stride=2x1)",
+       5 * 70,
+       {.row = 5, .rows = 5, .columns = 70},
+       {.row = 10, .rows = 5, .columns = 70}},
+      {"f32:1x96x3x4000:nhwc;conv(f32:40x96x3x5,pad=1x2)", 500, {.row = 1, .rows = 1}, {.row = 1}},
+      {"f32:2x96x40x120:nhwc;conv(f32:40x96x1x1)", 500, {.rows = 1}, {}},
   };
   for (const Case& row : cases) {
     SCOPED_TRACE(row.problem);
@@ -147,7 +154,8 @@ TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
     }
     // Padding on the left shifts the range by a pixel or two.
     EXPECT_GE(found, all * 97 / 100) << all;
-    EXPECT_LE(static_cast<std::int64_t>(lines.size()), all * 11 / 10 + 8);
+    // A call that asks may ask for a little more.
+    EXPECT_LE(static_cast<std::int64_t>(lines.size()), all * 12 / 10 + 8);
   }
 }
 
@@ -181,7 +189,7 @@ TEST(DirectAhead, KeepsTheCallersRegisters) {
     spec.taps = 1;
     spec.last = 2;
     spec.steps = {.pixel = kChannels * kFloat, .channel = kFloat};
-    spec.asks_ahead = true;
+    spec.asks_ahead = 1;
     const CodeMemory code(cpu::emit_tile(spec));
     const cpu::TileCall call{.input = input.data(),
                              .weights = weights.data(),

@@ -28,7 +28,11 @@ Ahead::Ahead(const DirectPlan& plan, const InputMap& input, const Block& block, 
   const auto tiles = static_cast<std::int64_t>(strips[block.strip + block.strips - 1].last -
                                                strips[block.strip].first);
   per_call_ = ceil_div(per_chunk_, tiles);
-  step_ = ceil_div(per_call_, plan.chunk * conv.filter[0] * conv.filter[1]);
+  const TileSpec& spec = plan.tiling.variants.front();
+  const std::int64_t lines = spec.asks_ahead * ceil_div(plan.chunk, channels_of_turn(spec)) *
+                             conv.filter[0] * conv.filter[1];
+  per_asking_ = std::max(per_call_, std::min(lines * kCacheLine, per_chunk_));
+  step_ = ceil_div(per_asking_, lines);
 }
 
 }  // namespace fuseplan::cpu

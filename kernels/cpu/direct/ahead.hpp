@@ -18,17 +18,28 @@ class Ahead {
   /// Before the calls for a row of the block's outputs.
   void start(std::int64_t row, std::int64_t chunk) {
     at_ = first_ + row * row_step_ + chunk * per_chunk_;
+    due_ = asked_ = 0;
   }
-  /// The next call's part.
+  /// The next call's part, if it has one. The other calls ask for what is near already: asking for
+  /// a line of the second-level cache over and over takes as long as reading it.
   void share(TileCall& call) {
-    call.ahead = at_;
+    due_ += per_call_;
+    if (asked_ >= due_) {
+      call.ahead = reinterpret_cast<std::int64_t>(&call);
+      call.ahead_step = 0;
+      return;
+    }
+    call.ahead = at_ + asked_;
     call.ahead_step = step_;
-    at_ += per_call_;
+    asked_ += per_asking_;
   }
 
  private:
-  std::int64_t first_ = 0, row_step_ = 0, per_chunk_ = 0, per_call_ = 0, step_ = 0;
-  std::int64_t at_ = 0;
+  std::int64_t first_ = 0, row_step_ = 0;
+  std::int64_t per_chunk_ = 0;              ///< bytes, of all calls for a row and chunk
+  std::int64_t per_call_ = 0;               ///< on average
+  std::int64_t per_asking_ = 0, step_ = 0;  ///< of a call that asks
+  std::int64_t at_ = 0, due_ = 0, asked_ = 0;
 };
 
 }  // namespace fuseplan::cpu

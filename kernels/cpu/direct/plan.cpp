@@ -2,6 +2,7 @@
 #include "kernels/cpu/direct/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
@@ -130,15 +131,42 @@ void cut_blocks(DirectPlan& plan) {
   }
 }
 
+/// Bytes of the input that windows cover: strides that are larger than the filter skip some. Along
+/// the first `axes`: whole rows are two of three.
+double covered_bytes(const DirectShape& shape, std::size_t axes) {
+  auto bytes =
+      static_cast<double>(shape.conv.input.elements()) * static_cast<double>(size_of(shape.input));
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    bytes *= std::min(1.0, static_cast<double>(shape.conv.filter[axis]) /
+                               static_cast<double>(shape.conv.stride[axis]));
+  return bytes;
+}
+
 // Where hardware would guess the next lines wrongly, or late: it follows one pixel's channels, and
-// the next block is as far away as this one is large.
+// the next block is as far away as this one is large. Layers that write more than half of what they
+// read have the time to wait, and lost 2 to 10 % by asking.
 bool asks_ahead(const DirectPlan& plan) {
-  const View& input = plan.shape.conv.input;
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  const DirectShape& shape = plan.shape;
+  const View& input = shape.conv.input;
   const bool has_next = input.len[3] > 1 ? input.stride[3] == input.len[4] * input.stride[4]
                                          : plan.block_strips < plan.tiling.strips.size();
-  return !plan.staged && plan.shape.conv.groups == 1 && input.stride[1] == 1 &&
-         input.stride[4] == input.len[1] && has_next && input.elements() * bytes > kFarBytes;
+  const bool is_dense = input.stride[1] == 1 && input.stride[4] == input.len[1] && has_next;
+  const double written = static_cast<double>(shape.conv.output.elements()) *
+                         static_cast<double>(size_of(shape.output));
+  return !plan.staged && shape.conv.groups == 1 && is_dense &&
+         input.elements() * static_cast<std::int64_t>(size_of(shape.input)) > kFarBytes &&
+         covered_bytes(shape, 3) >= 2 * written;
+}
+
+/// As often as the input has lines for each turn of its kernels.
+int asks_of_turn(const DirectPlan& plan, const TileSpec& spec) {
+  const ConvGeometry& conv = plan.shape.conv;
+  const int channels = channels_of_turn(spec);
+  const std::int64_t turns = ceil_div(conv.output.len[0] * conv.output.pixels(), spec.pixels) *
+                             plan.tiles_of_channels * ceil_div(plan.depth, channels) *
+                             conv.filter[0] * conv.filter[1];
+  const double lines = covered_bytes(plan.shape, 2) / double{kCacheLine};
+  return std::clamp(static_cast<int>(std::ceil(lines / static_cast<double>(turns))), 1, channels);
 }
 
 // Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.
@@ -201,7 +229,7 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
   plan.steps = plan.staged ? staged_steps(plan) : tensor_steps(plan);
   plan.asks_ahead = asks_ahead(plan);
   for (TileSpec& spec : plan.tiling.variants) {
-    spec.asks_ahead = plan.asks_ahead;
+    spec.asks_ahead = plan.asks_ahead ? asks_of_turn(plan, spec) : 0;
     spec.steps = {.pixel = plan.steps.output[2],
                   .tap = plan.steps.tap[2],
                   .row = plan.steps.tap[1],

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/integer.hpp"
 #include "base/status.hpp"
 #include "kernels/cpu/emit/tile_finisher.hpp"
 
@@ -21,7 +22,7 @@ class TileCode {
   std::vector<std::byte> emit() {
     if (finish_ != nullptr) {
       code_.enter();
-    } else if (spec_.asks_ahead) {
+    } else if (spec_.asks_ahead > 0) {
       code_.push(kAhead);
     }
     zero_or_load();
@@ -51,7 +52,7 @@ class TileCode {
     code_.mov(rdx, field(offsetof(TileCall, result)));
     for (int i = 0; i < sums(); ++i) code_.vmovups(ptr[rdx + i * code_.bytes()], code_.vec(i));
     if (finish_ != nullptr) return code_.leave();
-    if (spec_.asks_ahead) code_.pop(kAhead);
+    if (spec_.asks_ahead > 0) code_.pop(kAhead);
     code_.vzeroupper();
     code_.ret();
   }
@@ -81,7 +82,7 @@ class TileCode {
     code_.mov(rsi, field(offsetof(TileCall, weights_ahead)));
     code_.mov(r8, field(offsetof(TileCall, input)));
     code_.mov(r9, field(offsetof(TileCall, weights)));
-    if (spec_.asks_ahead) code_.mov(kAhead, field(offsetof(TileCall, ahead)));
+    if (spec_.asks_ahead > 0) code_.mov(kAhead, field(offsetof(TileCall, ahead)));
     if (spec_.odd) {
       constexpr int kEvenHalves = 0x55555555;
       code_.mov(eax, kEvenHalves);
@@ -102,7 +103,6 @@ class TileCode {
 
   // A line that is to be written costs a trip to the cache that has it; the sums take as long.
   void prefetch_output() {
-    constexpr int kCacheLine = 64;
     Xbyak::Label none;
     code_.mov(rdx, field(offsetof(TileCall, finish)));
     if (!spec_.all_channels) {
@@ -113,7 +113,7 @@ class TileCode {
     const int bytes =
         spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->spec.output.dtype));
     for (int pixel = 0; pixel < spec_.pixels; ++pixel)
-      for (int byte = 0; byte < bytes; byte += kCacheLine)
+      for (int byte = 0; byte < bytes; byte += static_cast<int>(kCacheLine))
         code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->spec.output.column) + byte]);
     code_.L(none);
   }
@@ -139,15 +139,6 @@ class TileCode {
     code_.L(done);
   }
 
-  // Several channels per turn where one is too little work to hide the loop behind.
-  int unroll() const {
-    if (spec_.tap_loop) return 1;
-    constexpr std::int64_t kProductsPerTurn = 48;
-    const auto products = std::max<std::int64_t>(1, tile_products(spec_));
-    const auto turn = static_cast<std::uint64_t>((kProductsPerTurn + products - 1) / products);
-    return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(turn), 8));
-  }
-
   void channels() {
     Xbyak::Label done;
     code_.mov(rdx, field(offsetof(TileCall, channels)));
@@ -164,7 +155,7 @@ class TileCode {
   }
 
   void all_channels() {
-    const int turn = unroll();
+    const int turn = channels_of_turn(spec_);
     Xbyak::Label many, rest, one, done;
     if (turn > 1) {
       const bool none_left = spec_.channels > 0 && spec_.channels % turn == 0;
@@ -175,8 +166,8 @@ class TileCode {
       code_.align(32);
       code_.L(many);
       for (int i = 0; i < turn; ++i) {
+        if (i < spec_.asks_ahead) ask_ahead();
         taps(i, Load::whole);
-        ask_ahead();
       }
       advance(turn);
       code_.sub(rdx, turn);
@@ -189,6 +180,7 @@ class TileCode {
       code_.align(32);
     }
     code_.L(one);
+    if (turn == 1 && spec_.asks_ahead > 0) ask_ahead();
     channel(Load::whole);
     code_.dec(rdx);
     code_.jnz(one);
@@ -196,14 +188,12 @@ class TileCode {
   }
 
   void channel(Load load) {
-    ask_ahead();
     if (spec_.tap_loop) return looped_taps(load);
     taps(0, load);
     advance(1);
   }
 
   void ask_ahead() {
-    if (!spec_.asks_ahead) return;
     code_.prefetcht1(ptr[kAhead]);
     code_.add(kAhead, field(offsetof(TileCall, ahead_step)));
   }
@@ -291,6 +281,14 @@ std::int64_t tile_products(const TileSpec& spec) {
   for (int pixel = 0; pixel < spec.pixels; ++pixel)
     for (std::int64_t tap = 0; tap < spec.taps; ++tap) products += spec.inside(pixel, tap);
   return products * spec.vectors;
+}
+
+int channels_of_turn(const TileSpec& spec) {
+  if (spec.tap_loop) return 1;
+  constexpr std::int64_t kProductsOfTurn = 48;
+  const std::int64_t products = std::max<std::int64_t>(1, tile_products(spec));
+  const auto turn = static_cast<std::uint64_t>(ceil_div(kProductsOfTurn, products));
+  return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(turn), 8));
 }
 
 std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {
