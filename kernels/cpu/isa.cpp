@@ -62,9 +62,10 @@ constexpr ModelRange kLines[] = {
 // without, 0.88 with 1 and 2 KB, 0.80 with 4 and 0.81 with 8. On the Zen 5, 512 to 512 at 7 x 7
 // took 865 us without, 705 with 4 KB, 590 with 8, 560 with 12 and 16 and 620 with 24.
 constexpr CoreRates kGeneric;
-constexpr CoreRates kZen4{.product = 1.1, .scalar_load = 0.5, .transform = 10};
+constexpr CoreRates kZen4{.product = 1.1, .scalar_load = 0.5, .addition = 0, .transform = 10};
 constexpr CoreRates kZen5{.product = 0.52,
                           .plane_load = 10,
+                          .addition = 0,
                           .turned_store = 16,
                           .far_turned_store = 32,
                           .first_level_ways = 12,

@@ -208,6 +208,10 @@ std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Str
               {ActivationOp{A::LEAKYRELU}, {false, true}}};
     case Tail::add_gelu:
       return {{AddOp{like(lens)}, {}}, {ActivationOp{A::GELU_ERF}, {}}};
+    case Tail::gelu_add_mish:
+      return {{ActivationOp{A::GELU_TANH}, {}},
+              {AddOp{like(lens)}, {}},
+              {ActivationOp{A::MISH}, {}}};
     case Tail::requantise:
       return {{ScaleShiftOp{params(DType::f32)}, {}},
               {AddOp{like(lens)}, {}},

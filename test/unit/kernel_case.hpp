@@ -54,7 +54,7 @@ const char* name_of(Strides strides);
 Tensor make_tensor(DType dtype, const fuseplan::Dims& lens, Strides strides, Random& random);
 
 /// What follows the convolution; every op, blending, broadcasts, parameters of other types.
-enum class Tail { none, bias_norm_relu, residual, add_gelu, everything, requantise };
+enum class Tail { none, bias_norm_relu, residual, add_gelu, gelu_add_mish, everything, requantise };
 std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Strides strides,
                          Random& random);
 

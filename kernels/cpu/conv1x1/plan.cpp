@@ -56,19 +56,21 @@ FinishSpec sums_spec(const Conv1x1Plan& plan) {
 
 ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
   ProductSpec spec;
-  spec.depth = plan.shape.inputs();
+  LoopSpec& loop = spec.loop;
+  loop.depth = plan.shape.inputs();
   spec.along_lanes = !plan.config.by_channel;
   if (plan.config.by_channel) {
-    spec.scalar_depth = plan.stage_channel * kFloat;
-    spec.scalar_row = plan.stage_pixel * kFloat;
+    loop.scalars.depth = plan.stage_channel * kFloat;
+    loop.scalars.row = plan.stage_pixel * kFloat;
     // Of blocks with many pieces of channels, most are read from the second-level cache anyway.
     spec.prefetch_scalars = !plan.staged && plan.stage_channel == 1 &&
-                            plan.stage_pixel == spec.depth && !plan.streams_weights();
-    spec.prefetch_depths = !plan.staged && plan.stage_pixel == 1;
+                            plan.stage_pixel == loop.depth && !plan.streams_weights();
+    loop.prefetch_depths = !plan.staged && plan.stage_pixel == 1;
   } else {
-    spec.vector_depth = plan.stage_channel * kFloat;
-    spec.scalar_row = kFloat;
+    loop.vector_depth = plan.stage_channel * kFloat;
+    loop.scalars.row = kFloat;
     spec.guarded_vectors = !plan.staged;
+    spec.prefetch_vectors = true;  // channels of the next tile lie in as many pages
   }
   spec.prefetch_output = plan.finishes;
   spec.finish = plan.finishes ? finish_spec(plan.shape.tensors(), chain) : sums_spec(plan);
@@ -85,6 +87,15 @@ void spread_prefetch(const Conv1x1Plan& plan, int pixel_kind, std::int64_t piece
     spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
 }
 
+/// What the loop asks the caches for: a slice of weights, or the next tile's scalars.
+void spread_ahead(ProductSpec& spec) {
+  constexpr std::int64_t kFirstLevel = 16 << 10;
+  LoopSpec& loop = spec.loop;
+  const std::int64_t scalars = spec.prefetch_scalars ? loop.rows * loop.scalars.row : 0;
+  loop.ahead_bytes = std::max(scalars, spec.slice);
+  loop.ahead_to_first_level = scalars > 0 && scalars <= kFirstLevel;
+}
+
 void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
   const ProductSpec base = base_spec(plan, chain);
   const bool by_channel = plan.config.by_channel;
@@ -93,13 +104,15 @@ void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
       const int channels = plan.channels.kind_size(c), pixels = plan.pixels.kind_size(p);
       if (channels == 0 || pixels == 0) continue;
       ProductSpec spec = base;
-      spec.rows = by_channel ? pixels : channels;
-      spec.vectors = by_channel ? channels : pixels;
-      spec.tail = by_channel ? plan.channels.kind_tail(c) : plan.pixels.kind_tail(p);
+      LoopSpec& loop = spec.loop;
+      loop.rows = by_channel ? pixels : channels;
+      loop.vectors = by_channel ? channels : pixels;
+      loop.tail = by_channel ? plan.channels.kind_tail(c) : plan.pixels.kind_tail(p);
       // Weights are packed as wide as the kernel that reads them.
-      (by_channel ? spec.vector_depth : spec.scalar_depth) =
+      (by_channel ? loop.vector_depth : loop.scalars.depth) =
           channels * plan.channel_unit() * kFloat;
-      spread_prefetch(plan, p, channels * plan.channel_unit() * spec.depth * kFloat, spec);
+      spread_prefetch(plan, p, channels * plan.channel_unit() * loop.depth * kFloat, spec);
+      spread_ahead(spec);
       plan.kernel[c][p] = static_cast<int>(plan.specs.size());
       plan.specs.push_back(spec);
     }

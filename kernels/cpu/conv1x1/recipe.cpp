@@ -37,8 +37,9 @@ class Conv1x1Recipe final : public Recipe {
     std::vector<Function> functions;
     FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
     for (const ProductSpec& spec : plan_.specs)
-      functions.push_back({fmt::format("conv1x1_{}x{}_tail{}", spec.rows, spec.vectors, spec.tail),
-                           emit_product(spec, needs)});
+      functions.push_back(
+          {fmt::format("conv1x1_{}x{}_tail{}", spec.loop.rows, spec.loop.vectors, spec.loop.tail),
+           emit_product(spec, needs)});
     if (!plan_.finishes)
       functions.push_back(
           {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});

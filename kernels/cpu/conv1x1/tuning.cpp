@@ -2,7 +2,6 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -168,17 +167,15 @@ std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs,
   return configs;
 }
 
-}  // namespace
+struct Candidate {
+  Conv1x1Config config;
+  double cycles;
+  double reads;
+};
 
-std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates) {
+std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
   const std::int64_t block = block_of(shape);
-  struct Candidate {
-    Conv1x1Config config;
-    double cycles;
-    double reads;
-  };
   std::vector<Candidate> candidates;
-  double least = std::numeric_limits<double>::infinity();
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
     for (const TileSize& tile : kTiles) {
@@ -186,9 +183,16 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
                                  !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
       const Estimate estimate(shape, config, rates);
       candidates.push_back({config, estimate.cycles(), estimate.reads()});
-      least = std::min(least, candidates.back().cycles);
     }
   }
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates) {
+  std::vector<Candidate> candidates = cpu::candidates(shape, rates);
+  const double least = std::ranges::min(candidates, {}, &Candidate::cycles).cycles;
   constexpr double kSame = 1.01;
   std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
     return std::tuple(std::max(candidate.cycles, kSame * least), candidate.config.by_channel,
@@ -197,6 +201,11 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
   std::vector<Conv1x1Config> configs;
   for (const Candidate& candidate : candidates) configs.push_back(candidate.config);
   return with_other_blocks(std::move(configs), shape.reads_in_place());
+}
+
+double conv1x1_products(const Conv1x1Shape& shape, const CoreRates& rates) {
+  return std::ranges::min(candidates(shape, rates), {}, &Candidate::cycles).cycles *
+         static_cast<double>(shape.images());
 }
 
 }  // namespace fuseplan::cpu

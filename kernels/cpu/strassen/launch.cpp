@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/launch.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+#include "base/memory.hpp"
+#include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/parts.hpp"
+#include "kernels/cpu/strassen/stage.hpp"
+#include "kernels/cpu/strassen/weights.hpp"
+#include "kernels/cpu/streaming.hpp"
+#include "kernels/cpu/strip_chain.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+using TileKernel = void (*)(const ProductCall*);
+
+/// What all threads of one launch share.
+struct Launch {
+  const StrassenPlan& plan;
+  std::span<const TileKernel> tiles;
+  StripChain::RowsKernel rows;
+  const Arguments& arguments;
+  ChainFrame frame;
+  const float* weights;
+  std::int64_t blocks;  ///< of an image
+};
+
+/// One thread's walk through its units, with its own scratch.
+class Walk {
+ public:
+  explicit Walk(const Launch& launch)
+      : launch_(launch),
+        plan_(launch.plan),
+        shape_(plan_.shape),
+        chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
+        stage_(plan_, ceil_div(plan_.pixels.pieces(), launch.blocks), scratch_) {
+    if (plan_.finishes) return;
+    // Turning reads whole squares.
+    sums_ = scratch_.take_array<float>(
+        static_cast<std::size_t>(2 * plan_.sums_lanes() * round_up(plan_.sums_rows(), 16)));
+    sums_call_.output = sums_;
+    if (plan_.config.by_channel)
+      chain_.expect_pixels(plan_.sums_rows(), plan_.sums_lanes(), Isa::avx512, scratch_);
+  }
+
+  void run(std::int64_t unit) {
+    Digits digits(unit);
+    const std::int64_t channels = digits.take(plan_.channels.pieces());
+    const Range pieces = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
+                               static_cast<int>(digits.take(launch_.blocks)));
+    begin(digits.rest(), pieces.first, pieces.last);
+    for (std::int64_t piece = first_; piece < last_;) {
+      const int kind = plan_.pixels.kind(piece);
+      std::int64_t end = std::min(last_, plan_.pixels.kind_end(kind));
+      end = std::min(end, piece + (plan_.finishes ? plan_.block : plan_.strip));
+      run_pieces(channels, piece, end, kind);
+      piece = end;
+    }
+  }
+
+ private:
+  void begin(std::int64_t image, std::int64_t first, std::int64_t last) {
+    if (image == image_ && first == first_ && last == last_) return;
+    image_ = image;
+    first_ = first;
+    last_ = last;
+    input_ = static_cast<const std::byte*>(launch_.arguments.input) +
+             image * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
+    stage_.run(input_, first, last);
+  }
+
+  /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
+  void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
+    const std::int64_t pixel = plan_.pixels.first(first);
+    const float* weights = launch_.weights + plan_.weight_offset(channels);
+    const float* in_place =
+        reinterpret_cast<const float*>(input_) + pixel * shape_.conv.input.stride[4];
+    const float* input = plan_.staged_products() > 0 ? stage_.at(first) : in_place;
+    const RowsCall& chain = chain_.at({image_, plan_.channels.first(channels), 0, 0, pixel});
+    ProductCall call;
+    call.vectors = plan_.config.by_channel ? weights : input;
+    call.scalars = plan_.config.by_channel ? input : weights;
+    call.input = in_place;
+    call.chain = plan_.finishes ? &chain : &sums_call_;
+    call.tiles = end - first;
+    const std::int64_t next = channels + 1 < plan_.channels.pieces() ? channels + 1 : 0;
+    call.next_piece = launch_.weights + plan_.weight_offset(next);
+    call.next_input = next_input(channels);
+    const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
+    launch_.tiles[static_cast<std::size_t>(kernel)](&call);
+    if (plan_.finishes) return;
+    if (plan_.config.by_channel)
+      finish_rows_of_pixels(channels, first, end);
+    else
+      finish_rows_of_channels(channels, first, end);
+  }
+
+  /// A piece of channels' share of it.
+  const std::byte* next_input(std::int64_t channels) const {
+    const std::int64_t first =
+        plan_.channels_inner
+            ? plan_.pixels.first(first_) * shape_.conv.input.stride[4] * std::int64_t{sizeof(float)}
+            : 0;
+    return input_ + first + plan_.block_bytes +
+           plan_.block_bytes / plan_.channels.pieces() * channels;
+  }
+
+  // Sums that the kernel has left in scratch. Halves of rows follow one another.
+  void finish_rows_of_pixels(std::int64_t channels, std::int64_t first, std::int64_t end) {
+    const std::int64_t pixel = plan_.pixels.first(first);
+    const std::int64_t last =
+        plan_.pixels.first(end - 1) + plan_.pixels.width(end - 1) + plan_.pixels.count(end - 1, 1);
+    for (int half = 0; half < 2; ++half) {
+      chain_.at({image_, plan_.channels.first(channels) + half * plan_.channels.distance(channels),
+                 0, 0, pixel});
+      chain_.finish_pixels(sums_ + half * plan_.sums_lanes(), 2 * plan_.sums_lanes(), last - pixel,
+                           plan_.channels.count(channels, half));
+    }
+  }
+  void finish_rows_of_channels(std::int64_t channels, std::int64_t first, std::int64_t end) {
+    const std::int64_t rows = plan_.channels.width(channels) + plan_.channels.count(channels, 1);
+    const std::int64_t lanes =
+        plan_.pixels.first(end - 1) + plan_.pixels.count(end - 1, 0) - plan_.pixels.first(first);
+    for (int half = 0; half < 2; ++half) {
+      chain_.at({image_, plan_.channels.first(channels), 0, 0,
+                 plan_.pixels.first(first) + half * plan_.pixels.distance(first)});
+      chain_.finish_rows(sums_ + half * plan_.sums_lanes(), 2 * plan_.sums_lanes(), rows, lanes);
+    }
+  }
+
+  const Launch& launch_;
+  const StrassenPlan& plan_;
+  const Conv1x1Shape& shape_;
+  Scratch scratch_;
+  StripChain chain_;
+  StrassenStage stage_;
+  float* sums_ = nullptr;  ///< [row][half of lanes][lane]
+  RowsCall sums_call_;     ///< instead of the chain's: to scratch
+  // The pixels under way.
+  std::int64_t image_ = -1, first_ = 0, last_ = 0;
+  const std::byte* input_ = nullptr;  ///< of the image
+};
+
+class StrassenProgram final : public Program {
+ public:
+  StrassenProgram(StrassenPlan plan, const SplitChain& chain, std::span<const void* const> entries)
+      : plan_(std::move(plan)), runner_(chain, plan_.shape.outputs(), prologue(entries)) {
+    for (std::size_t i = 0; i < plan_.specs.size(); ++i)
+      tiles_.push_back(kernel_at<TileKernel>(entries[i]));
+    if (!plan_.finishes) rows_ = kernel_at<StripChain::RowsKernel>(entries[plan_.specs.size()]);
+  }
+
+  void run(const Arguments& arguments) const override {
+    Scratch scratch;
+    const int parts = parts_worth(plan_.shape.conv, 2e6, arguments.parallel.threads());
+    const Launch launch{plan_,
+                        tiles_,
+                        rows_,
+                        arguments,
+                        runner_.prepare(arguments, scratch),
+                        static_cast<const float*>(arguments.weights),
+                        blocks_for(parts)};
+    const std::int64_t units = plan_.shape.images() * launch.blocks * plan_.channels.pieces();
+    arguments.parallel(parts, [&](int part) {
+      Walk walk(launch);
+      const Range range = split(units, parts, part);
+      for (std::int64_t unit = range.first; unit < range.last; ++unit) walk.run(unit);
+      fence_streams();
+    });
+  }
+
+  std::size_t prepared_bytes() const override { return strassen_weight_bytes(plan_); }
+  std::string weight_format() const override { return strassen_weight_format(plan_); }
+  void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
+    prepare_strassen_weights(plan_, raw, static_cast<float*>(prepared), parallel);
+  }
+
+ private:
+  std::int64_t blocks_for(int parts) const {
+    std::int64_t block = plan_.block;
+    const auto blocks = [&] { return ceil_div(plan_.pixels.pieces(), block); };
+    while (parts > 1 && block > 1 &&
+           plan_.shape.images() * blocks() * plan_.channels.pieces() < kUnitsPerPart * parts)
+      block = ceil_div(block, 2);
+    return blocks();
+  }
+
+  const void* prologue(std::span<const void* const> entries) const {
+    const std::size_t before = plan_.specs.size() + (plan_.finishes ? 0 : 1);
+    return entries.size() > before ? entries[before] : nullptr;
+  }
+
+  StrassenPlan plan_;
+  std::vector<TileKernel> tiles_;
+  StripChain::RowsKernel rows_ = nullptr;
+  ChainRunner runner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> strassen_program(StrassenPlan plan, const SplitChain& chain,
+                                          std::span<const void* const> entries) {
+  return std::make_unique<StrassenProgram>(std::move(plan), chain, entries);
+}
+
+}  // namespace fuseplan::cpu

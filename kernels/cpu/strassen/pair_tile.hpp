@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/conv1x1/product_tile.hpp"
+
+namespace fuseplan::cpu {
+
+/// One kernel: tiles of two halves of rows by two halves of lanes, whose four quarters are summed
+/// by the products of scheme.hpp and finished by the chain; tile after tile. A product's factors
+/// follow the ones of the product before, both in the order of the products.
+struct PairTileSpec {
+  LoopSpec loop;  ///< rows and vectors of a half
+  /// From the first sum of a half to that of the other, among the outputs.
+  std::int64_t row_distance = 0, lane_distance = 0;
+  bool lacks_row = false;  ///< the last of the second half
+
+  /// Where the left factors, those of the input, come from.
+  enum class Input : std::uint8_t {
+    staged,   ///< all of them are staged
+    scalars,  ///< sums are staged, the others are read from the tensor
+    vectors   ///< all are made of the tensor's in passing
+  } input = Input::staged;
+  /// Bytes in the tensor from the first half of the input channels to the second, and from the
+  /// first half of the pixels to the second.
+  std::int64_t input_channels = 0, input_pixels = 0;
+  ScalarSteps input_scalars;  ///< if they are read there
+
+  /// Bytes from a product's factors to the next one's, and from a tile's left factors to the next
+  /// tile's.
+  std::int64_t vector_product = 0, scalar_product = 0, tile = 0;
+  /// Lanes are pixels, along which tiles follow one another; otherwise rows are.
+  bool along_lanes = false;
+  bool prefetch_output = false;  ///< asks the caches in time for the output's lines
+  /// Asks for the weights of the next piece of channels, as in ProductSpec.
+  std::int64_t slice = 0, first_slice = 0;
+  /// The same of the next block's input, which is staged then.
+  std::int64_t input_slice = 0;
+  FinishSpec finish;
+};
+
+/// `void pair_tile(const ProductCall*)`, for AVX-512.
+std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec, FinishNeeds& needs);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/plan.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/emit/expr_code.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kLane = 16;
+constexpr std::int64_t kStripVectors = 128;  // a strip's sums stay in the first-level cache
+
+void cut_axes(StrassenPlan& plan) {
+  const auto& [by_channel, rows, vectors, block, staged] = plan.config;
+  const std::int64_t outputs = plan.shape.outputs(), pixels = plan.shape.pixels();
+  plan.channels = by_channel ? Halves::of_lanes(outputs, vectors) : Halves::of_rows(outputs, rows);
+  plan.pixels = by_channel ? Halves::of_rows(pixels, rows) : Halves::of_lanes(pixels, vectors);
+  plan.block = ceil_div(plan.pixels.pieces(), ceil_div(pixels, block));
+  const std::int64_t sums = 4 * plan.channels.most_width() * plan.pixels.most_width() / kLane;
+  plan.strip = std::clamp<std::int64_t>(kStripVectors / sums, 1, plan.block);
+}
+
+/// In place where all pixels exist and both halves of the channels are as long.
+PairTileSpec::Input input_of(const StrassenPlan& plan) {
+  using Input = PairTileSpec::Input;
+  const Conv1x1Shape& shape = plan.shape;
+  const bool whole = shape.pixels() % 2 == 0 && shape.inputs() % 2 == 0;
+  if (plan.config.staged || !shape.reads_in_place() || !whole) return Input::staged;
+  if (plan.config.by_channel) return Input::scalars;
+  return contiguous_along(shape.conv.input, 4) ? Input::vectors : Input::staged;
+}
+
+void lay_out_input(StrassenPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
+  plan.half = ceil_div(conv.group_inputs, 2);
+  plan.depth = conv.filter[0] * conv.filter[1] * conv.filter[2] * plan.half;
+  plan.input = input_of(plan);
+  plan.channels_inner = plan.config.by_channel && conv.input.stride[1] == 1;
+  // Each tap's channels are written in whole vectors. Rows a multiple of 4 KB apart would all
+  // compete for one set of the first-level cache.
+  plan.stage_row = round_up(plan.depth + kLane - 1, kLane);
+  if (plan.stage_row % 256 == 0) plan.stage_row += kLane;
+}
+
+/// Leaves sums in scratch.
+FinishSpec sums_spec(const StrassenPlan& plan) {
+  FinishSpec spec;
+  spec.body.roots = {spec.body.graph.leaf(Leaf::input)};
+  spec.lanes_are_channels = plan.config.by_channel;
+  const std::int64_t row = 2 * plan.sums_lanes() * kFloat;
+  spec.output = {.channel = plan.config.by_channel ? kFloat : row,
+                 .column = plan.config.by_channel ? row : kFloat};
+  return spec;
+}
+
+void place_halves(const StrassenPlan& plan, PairTileSpec& spec) {
+  const Halves& lanes = plan.config.by_channel ? plan.channels : plan.pixels;
+  spec.row_distance = spec.loop.rows;
+  spec.lane_distance = plan.finishes ? lanes.distance(0) : plan.sums_lanes();
+}
+
+void place_input(const StrassenPlan& plan, PairTileSpec& spec) {
+  const View& view = plan.shape.conv.input;
+  spec.input = plan.input;
+  spec.input_channels = plan.half * view.stride[1] * kFloat;
+  spec.input_scalars = {.depth = view.stride[1] * kFloat, .row = view.stride[4] * kFloat};
+  spec.input_pixels =
+      (plan.config.by_channel ? spec.loop.rows : plan.pixels.distance(0)) * view.stride[4] * kFloat;
+}
+
+/// Of the pieces of these kinds.
+PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixel_kind) {
+  const bool by_channel = plan.config.by_channel;
+  const Halves& rows = by_channel ? plan.pixels : plan.channels;
+  const Halves& lanes = by_channel ? plan.channels : plan.pixels;
+  const int row_kind = by_channel ? pixel_kind : channel_kind;
+  const int lane_kind = by_channel ? channel_kind : pixel_kind;
+  PairTileSpec spec;
+  LoopSpec& loop = spec.loop;
+  loop.rows = rows.kind_size(row_kind);
+  loop.vectors = lanes.kind_size(lane_kind);
+  loop.tail = lanes.kind_tail(lane_kind);
+  loop.depth = plan.depth;
+  spec.lacks_row = rows.kind_tail(row_kind) == 1;
+  spec.along_lanes = !by_channel;
+  loop.vector_depth = loop.vectors * kLane * kFloat;
+  if (plan.input == PairTileSpec::Input::vectors)
+    loop.vector_depth = plan.shape.conv.input.stride[1] * kFloat;
+  if (!by_channel)
+    loop.scalars = {.depth = loop.rows * kFloat, .row = kFloat};
+  else if (plan.channels_inner)
+    loop.scalars = {.depth = kFloat, .row = plan.stage_row * kFloat};
+  else
+    loop.scalars = {.depth = round_up(loop.rows, kLane) * kFloat, .row = kFloat};
+  spec.vector_product = loop.depth * loop.vector_depth;
+  spec.scalar_product = by_channel && plan.channels_inner ? loop.rows * loop.scalars.row
+                                                          : loop.depth * loop.scalars.depth;
+  spec.tile = plan.staged_products() * plan.most_stage_product() * kFloat;
+  if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
+  place_halves(plan, spec);
+  place_input(plan, spec);
+  return spec;
+}
+
+/// Blocks of pixels in NHWC, or whole images.
+std::int64_t contiguous_block_bytes(const StrassenPlan& plan) {
+  const Conv1x1Shape& shape = plan.shape;
+  const View& input = shape.conv.input;
+  if (plan.staged_products() == 0 || !shape.reads_in_place()) return 0;
+  if (input.stride[1] == 1 && input.stride[4] == shape.inputs())
+    return plan.block * 2 * plan.pixels.most_width() * shape.inputs() * kFloat;
+  const bool whole = plan.block >= plan.pixels.pieces();
+  const bool dense = input.stride[4] == 1 && input.stride[1] == shape.pixels();
+  return whole && dense && shape.images() > 1 ? shape.pixels() * shape.inputs() * kFloat : 0;
+}
+
+/// A block's tiles divide the next piece's weights among them, and all tiles of a block with all
+/// pieces of channels the next block's input.
+void spread_prefetch(const StrassenPlan& plan, int pixel_kind, PairTileSpec& spec) {
+  constexpr std::int64_t kKept = 512 << 10, kLine = 64;
+  if (plan.block_bytes > 0) {
+    spec.input_slice = round_up(plan.block_bytes / (plan.block * plan.channels.pieces()), kLine);
+    spec.loop.other_ahead_bytes = ceil_div(spec.input_slice, kStrassenProducts);
+  }
+  if (plan.weight_offset(plan.channels.pieces()) * kFloat <= kKept) return;
+  const std::int64_t product = plan.config.by_channel ? spec.vector_product : spec.scalar_product;
+  spec.slice = round_up(kStrassenProducts * product / plan.block, kLine);
+  if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
+    spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
+  spec.loop.ahead_bytes = ceil_div(spec.slice, kStrassenProducts);
+}
+
+void list_kernels(StrassenPlan& plan, const SplitChain& chain) {
+  const FinishSpec finish =
+      plan.finishes ? finish_spec(plan.shape.tensors(), chain) : sums_spec(plan);
+  for (int c = 0; c < Halves::kKinds; ++c)
+    for (int p = 0; p < Halves::kKinds; ++p) {
+      if (plan.channels.kind_size(c) == 0 || plan.pixels.kind_size(p) == 0) continue;
+      PairTileSpec spec = pair_tile_spec(plan, c, p);
+      spec.finish = finish;
+      spec.prefetch_output = plan.finishes;
+      spread_prefetch(plan, p, spec);
+      plan.kernel[c][p] = static_cast<int>(plan.specs.size());
+      plan.specs.push_back(spec);
+    }
+}
+
+}  // namespace
+
+int StrassenPlan::staged_products() const {
+  switch (input) {
+    case PairTileSpec::Input::staged:
+      return kStrassenProducts;
+    case PairTileSpec::Input::scalars:
+      return kStrassenSums;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t StrassenPlan::stage_product(std::int64_t piece) const {
+  return channels_inner ? pixels.width(piece) * stage_row
+                        : depth * round_up(pixels.width(piece), kLane);
+}
+
+std::int64_t StrassenPlan::most_stage_product() const {
+  return channels_inner ? pixels.most_width() * stage_row
+                        : depth * round_up(pixels.most_width(), kLane);
+}
+
+std::int64_t StrassenPlan::weight_offset(std::int64_t piece) const {
+  const std::int64_t before = channels.first(piece) / (config.by_channel ? 1 : 2);
+  return before * kStrassenProducts * depth;
+}
+
+StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
+                           const StrassenConfig& config) {
+  StrassenPlan plan;
+  plan.config = config;
+  plan.shape = shape;
+  cut_axes(plan);
+  lay_out_input(plan);
+  plan.block_bytes = contiguous_block_bytes(plan);
+  constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
+  plan.finishes = !plan.turned() && work_of(chain.body) <= kLongChain;
+  list_kernels(plan, chain);
+  return plan;
+}
+
+void stream_output(StrassenPlan& plan) {
+  for (PairTileSpec& spec : plan.specs) {
+    spec.prefetch_output = false;
+    spec.finish.streaming = true;
+  }
+}
+
+}  // namespace fuseplan::cpu

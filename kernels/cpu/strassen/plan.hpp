@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+#include "kernels/cpu/strassen/config.hpp"
+#include "kernels/cpu/strassen/halves.hpp"
+#include "kernels/cpu/strassen/pair_tile.hpp"
+#include "kernels/cpu/strassen/scheme.hpp"
+
+namespace fuseplan::cpu {
+
+/// Everything about one convolution by Strassen's products that follows from problem, chain and
+/// configuration.
+struct StrassenPlan {
+  StrassenConfig config;
+  Conv1x1Shape shape;
+  Halves channels, pixels;  ///< of the output
+  std::int64_t block = 0;   ///< pieces of pixels in a block
+  std::int64_t half = 0;    ///< input channels of a half; the second has one less if they are odd
+  std::int64_t depth = 0;   ///< products of a sum: taps x half
+
+  PairTileSpec::Input input{};
+  /// Staged rows are of channels, a row a pixel; otherwise lines are of pixels, one a depth.
+  bool channels_inner = false;
+  std::int64_t stage_row = 0;  ///< floats from one such row to the next
+
+  /// The chain is applied in the kernels; otherwise they leave sums in scratch, for a rows kernel.
+  bool finishes = false;
+  std::int64_t strip = 0;  ///< pieces of pixels whose sums are in scratch at once
+
+  /// Bytes from a block's input to the next one's, if a block's is contiguous and staged from
+  /// there; kernels ask for the next one's meanwhile. Otherwise 0.
+  std::int64_t block_bytes = 0;
+
+  std::vector<PairTileSpec> specs;
+  int kernel[Halves::kKinds][Halves::kKinds] = {};  ///< index of specs by kind of channels, pixels
+
+  std::int64_t taps() const { return depth / half; }
+  /// Sums are of channels in vectors, but the output's vectors are of pixels.
+  bool turned() const { return config.by_channel && !shape.lanes_are_channels; }
+  /// Products whose left factors are staged.
+  int staged_products() const;
+  /// Floats of one such factor, for a piece of pixels and for the longest.
+  std::int64_t stage_product(std::int64_t piece) const;
+  std::int64_t most_stage_product() const;
+
+  /// Floats of the right factors in front of a piece of channels, and of one of the piece.
+  std::int64_t weight_offset(std::int64_t piece) const;
+  std::int64_t weight_product(std::int64_t piece) const { return depth * channels.width(piece); }
+
+  // Sums in scratch: rows of the first half, and those of the second behind each of its pieces; in
+  // a row, the lanes of the first half and then of the second.
+  std::int64_t sums_lanes() const {
+    return config.by_channel ? channels.most_width() : strip * pixels.most_width();
+  }
+  std::int64_t sums_rows() const {
+    return 2 * (config.by_channel ? strip * pixels.most_width() : channels.most_width());
+  }
+};
+
+StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
+                           const StrassenConfig& config);
+
+/// Has kernels that finish sums store them past the caches.
+void stream_output(StrassenPlan& plan);
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/integer.hpp"
+#include "base/status.hpp"
+#include "kernels/cpu/conv1x1/tuning.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/emit/tile_finisher.hpp"
+#include "kernels/cpu/strassen/launch.hpp"
+#include "kernels/cpu/strassen/tuning.hpp"
+#include "kernels/cpu/streaming.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+// Steps are displacements of 32 bits, of up to 32 rows.
+bool is_addressable(const Conv1x1Shape& shape) {
+  constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / (64 * 4);
+  std::vector<View> views{shape.conv.output};
+  for (const ElementView& element : shape.elements) views.push_back(element.view);
+  return std::ranges::all_of(
+      views, [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; });
+}
+
+class StrassenRecipe final : public Recipe {
+ public:
+  StrassenRecipe(StrassenPlan plan, const SplitChain& chain)
+      : plan_(std::move(plan)), chain_(chain) {}
+
+  std::vector<Function> emit() const override {
+    std::vector<Function> functions;
+    FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
+    for (const PairTileSpec& spec : plan_.specs)
+      functions.push_back({fmt::format("strassen_{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
+                                       spec.loop.tail, spec.lacks_row ? "_odd" : ""),
+                           emit_pair_tile(spec, needs)});
+    if (!plan_.finishes)
+      functions.push_back(
+          {"strassen_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});
+    if (!chain_.channels.roots.empty())
+      functions.push_back(
+          {"strassen_channels", emit_channel_prologue(chain_, Isa::avx512, plan_.shape.outputs())});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    return strassen_program(plan_, chain_, entries);
+  }
+
+ private:
+  StrassenPlan plan_;
+  SplitChain chain_;
+};
+
+}  // namespace
+
+std::optional<std::string> strassen_geometry_refusal(const Problem& problem) {
+  const ConvGeometry conv = geometry_of(problem);
+  if (conv.groups != 1) return fmt::format("{} groups", conv.groups);
+  bool single = true, inside = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t last = (conv.output.len[axis + 2] - 1) * conv.stride[axis];
+    single = single && conv.filter[axis] == 1;
+    inside = inside && conv.pad_lo[axis] == 0 && last < conv.input.len[axis + 2];
+  }
+  if (single && !inside) return "a single tap and padding";
+  if (!single && conv.input.stride[1] != 1) return "a filter of several taps in NCHW";
+  return std::nullopt;
+}
+
+std::optional<std::string> strassen_layout_refusal(const Problem& problem,
+                                                   const SplitChain& chain) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
+  if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
+  if (strassen_tuning_space(shape, core_rates("generic")).empty())
+    return "neither the output channels nor the pixels of planes are an even number";
+  return std::nullopt;
+}
+
+std::vector<StrassenConfig> strassen_configs(const Problem& problem, const SplitChain& chain,
+                                             const CoreRates& rates) {
+  return strassen_tuning_space(conv1x1_shape(problem, chain), rates);
+}
+
+double strassen_speedup(const Problem& problem, const SplitChain& chain, const CoreRates& rates) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  const ConvGeometry& conv = shape.conv;
+  const double taps =
+      static_cast<double>(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2));
+  // Direct convolution leaves taps on padding out.
+  const double direct = taps * static_cast<double>(conv.output.len[0] * shape.inputs() *
+                                                   ceil_div(shape.outputs(), 16));
+  const bool single = conv.filter[0] * conv.filter[1] * conv.filter[2] == 1;
+  return (single ? conv1x1_products(shape, rates) : direct) / strassen_products(shape, rates);
+}
+
+std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const SplitChain& chain,
+                                              const StrassenConfig& config) {
+  require(product_fits(config.rows, config.vectors), Status::BadParm,
+          "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
+  const StrassenPlan plan = strassen_plan(conv1x1_shape(problem, chain), chain, config);
+  const auto make = [&](bool streaming) {
+    StrassenPlan made = plan;
+    if (streaming) stream_output(made);
+    return std::make_shared<StrassenRecipe>(std::move(made), chain);
+  };
+  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
+                       : make(false);
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/chain.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/program.hpp"
+#include "kernels/cpu/strassen/config.hpp"
+
+namespace fuseplan::cpu {
+
+// Convolution in f32 on AVX-512 by Strassen's products: see README.md beside this file.
+
+/// Why a convolution is none of this kind; nothing if it is one.
+std::optional<std::string> strassen_geometry_refusal(const Problem& problem);
+/// Why a problem's memory cannot be walked; nothing if it can. Its geometry is not refused.
+std::optional<std::string> strassen_layout_refusal(const Problem& problem, const SplitChain& chain);
+
+/// The tuning space; the first is the default. The problem is one that is not refused.
+std::vector<StrassenConfig> strassen_configs(const Problem& problem, const SplitChain& chain,
+                                             const CoreRates& rates = core_rates("generic"));
+
+/// Expected speed of the default relative to eight products on one thread.
+double strassen_speedup(const Problem& problem, const SplitChain& chain,
+                        const CoreRates& rates = core_rates("generic"));
+
+std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const SplitChain& chain,
+                                              const StrassenConfig& config);
+
+}  // namespace fuseplan::cpu

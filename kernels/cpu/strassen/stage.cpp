@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/stage.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+
+namespace fuseplan::cpu {
+
+StrassenStage::StrassenStage(const StrassenPlan& plan, std::int64_t block, Scratch& scratch)
+    : plan_(plan),
+      shape_(plan.shape),
+      bytes_(static_cast<std::int64_t>(size_of(shape_.input))),
+      moves_(moves_for(shape_.input, Isa::avx512)),
+      piece_step_(plan.staged_products() * plan.most_stage_product()) {
+  if (plan.staged_products() == 0) return;
+  const auto take = [&](std::int64_t floats) {
+    return scratch.take_array<float>(static_cast<std::size_t>(floats));
+  };
+  factors_ = take(block * piece_step_);
+  const std::int64_t pixels = std::min(shape_.pixels(), 2 * block * plan.pixels.most_width());
+  const std::int64_t line = plan.channels_inner ? shape_.inputs() : pixels;
+  for (float*& taken : lines_) taken = take(line);
+  zeros_ = take(line);
+  std::fill_n(zeros_, line, 0.0F);
+}
+
+void StrassenStage::run(const std::byte* image, std::int64_t first, std::int64_t last) {
+  image_ = image;
+  first_ = first;
+  if (plan_.staged_products() == 0) return;
+  if (!plan_.channels_inner) return stage_lines(last);
+  for (std::int64_t piece = first; piece < last; ++piece) stage_rows(piece);
+}
+
+/// The element, of channel 0, that a tap reads for an output pixel; -1 on padding.
+std::int64_t StrassenStage::pixel_at(std::int64_t pixel, std::int64_t tap) const {
+  const ConvGeometry& conv = shape_.conv;
+  if (shape_.flat) return pixel * conv.input.stride[4];
+  Digits pixels(pixel), taps(tap);
+  std::int64_t offset = 0;
+  for (std::size_t axis = 3; axis-- > 0;) {
+    const std::int64_t at = pixels.take(shape_.output_lens[axis]) * conv.stride[axis] -
+                            conv.pad_lo[axis] + taps.take(conv.filter[axis]) * conv.dilation[axis];
+    if (at < 0 || at >= conv.input.len[axis + 2]) return -1;
+    offset += at * conv.input.stride[axis + 2];
+  }
+  return offset;
+}
+
+const float* StrassenStage::channels_of(std::int64_t pixel, std::int64_t tap,
+                                        float* widened) const {
+  const std::int64_t offset = pixel < shape_.pixels() ? pixel_at(pixel, tap) : -1;
+  if (offset < 0) return zeros_;
+  const std::byte* from = image_ + offset * bytes_;
+  if (shape_.input == DType::f32) return reinterpret_cast<const float*>(from);
+  moves_.widen(from, 1, widened, shape_.inputs());
+  return widened;
+}
+
+void StrassenStage::stage_rows(std::int64_t piece) {
+  const std::int64_t first = plan_.pixels.first(piece), count = plan_.pixels.width(piece);
+  const std::int64_t half = plan_.half, rest = shape_.inputs() - half;
+  const bool sums = plan_.input == PairTileSpec::Input::scalars;
+  float* to = at(piece);
+  for (std::int64_t i = 0; i < count; ++i, to += plan_.stage_row)
+    for (std::int64_t tap = 0; tap < plan_.taps(); ++tap) {
+      const float* x1 = channels_of(first + i, tap, lines_[0]);
+      const float* x2 = channels_of(first + count + i, tap, lines_[1]);
+      (sums ? combine_input_sums : combine_inputs)(
+          {{x1, half}, {x1 + half, rest}, {x2, half}, {x2 + half, rest}}, half, to + tap * half,
+          plan_.stage_product(piece));
+    }
+}
+
+/// Pixels [first, end) of a channel, where they lie or gathered; none of one that does not exist.
+Operand StrassenStage::line_of(std::int64_t channel, std::int64_t first, std::int64_t end,
+                               float* line) const {
+  if (channel >= shape_.inputs()) return {zeros_, 0};
+  const ConvGeometry& conv = shape_.conv;
+  const std::byte* plane = image_ + channel * conv.input.stride[1] * bytes_;
+  const std::int64_t step = conv.stride[2] * conv.input.stride[4];
+  if (shape_.reads_in_place() && step == 1)
+    return {reinterpret_cast<const float*>(plane) + first, end - first};
+  const std::int64_t row = shape_.flat ? end : shape_.output_lens[2];
+  for (std::int64_t pixel = first; pixel < end;) {
+    const std::int64_t count = std::min(row - pixel % row, end - pixel);
+    moves_.widen(plane + pixel_at(pixel, 0) * bytes_, step, line + pixel - first, count);
+    pixel += count;
+  }
+  return {line, end - first};
+}
+
+void StrassenStage::stage_lines(std::int64_t last) {
+  const Halves& pixels = plan_.pixels;
+  const std::int64_t begin = pixels.first(first_);
+  // Lines of all pixels of both halves, or of either.
+  const bool apart = !plan_.config.by_channel;
+  const std::int64_t end = pixels.first(last - 1) + (apart ? 0 : pixels.width(last - 1)) +
+                           pixels.count(last - 1, apart ? 0 : 1);
+  const std::int64_t second = pixels.distance(first_);
+  const bool sums = plan_.input == PairTileSpec::Input::scalars;
+  for (std::int64_t channel = 0; channel < plan_.half; ++channel) {
+    Operand x[4];
+    for (int i = 0; i < 2; ++i) {
+      const std::int64_t at = channel + i * plan_.half;
+      x[i] = line_of(at, begin, end, lines_[i]);
+      x[i + 2] = apart ? line_of(at, begin + second, end + second, lines_[i + 2]) : x[i];
+    }
+    for (std::int64_t piece = first_; piece < last;) {
+      const std::int64_t alike = std::min(last, pixels.kind_end(pixels.kind(piece)));
+      const std::int64_t from = pixels.first(piece) - begin, width = pixels.width(piece);
+      const std::int64_t behind = from + (apart ? 0 : width);
+      const LinePieces pieces{.pieces = alike - piece,
+                              .width = width,
+                              .pitch = apart ? width : 2 * width,
+                              .piece_step = piece_step_,
+                              .step = plan_.stage_product(piece)};
+      (sums ? combine_line_sums : combine_lines)(
+          {x[0].from(from), x[1].from(from), x[2].from(behind), x[3].from(behind)}, pieces,
+          at(piece) + channel * round_up(width, 16));
+      piece = alike;
+    }
+  }
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/memory.hpp"
+#include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/strassen/plan.hpp"
+
+namespace fuseplan::cpu {
+
+/// Makes the left factors that are staged, piece after piece of pixels, each as long as the
+/// longest:
+///   [piece][product][pixel][tap, channel] where channels are inner,
+///   [piece][product][channel][pixel] otherwise, lines of whole vectors, of single taps only.
+/// Zeros stand for padding and for what the second halves lack.
+class StrassenStage {
+ public:
+  /// Takes what it needs of `scratch` for blocks of up to so many pieces.
+  StrassenStage(const StrassenPlan& plan, std::int64_t block, Scratch& scratch);
+
+  /// Pieces [first, last) of an image's pixels.
+  void run(const std::byte* image, std::int64_t first, std::int64_t last);
+
+  /// Where a piece's factors begin.
+  float* at(std::int64_t piece) const { return factors_ + (piece - first_) * piece_step_; }
+
+ private:
+  std::int64_t pixel_at(std::int64_t pixel, std::int64_t tap) const;
+  const float* channels_of(std::int64_t pixel, std::int64_t tap, float* widened) const;
+  void stage_rows(std::int64_t piece);
+  Operand line_of(std::int64_t channel, std::int64_t first, std::int64_t end, float* line) const;
+  void stage_lines(std::int64_t last);
+
+  const StrassenPlan& plan_;
+  const Conv1x1Shape& shape_;
+  std::int64_t bytes_;  ///< of an element
+  Moves moves_;
+  std::int64_t piece_step_ = 0;
+  float *factors_ = nullptr, *zeros_ = nullptr, *lines_[4] = {};
+  const std::byte* image_ = nullptr;
+  std::int64_t first_ = 0;
+};
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/tuning.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/conv1x1/product_loop.hpp"
+#include "kernels/cpu/strassen/halves.hpp"
+#include "kernels/cpu/strassen/scheme.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+struct TileSize {
+  int rows, vectors;
+};
+// Where the estimate cannot tell two apart, the earlier. A vector beside many scalars keeps what is
+// read of either in the first-level cache.
+constexpr TileSize kTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
+                               {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
+
+/// In multiply-adds of a vector, as conv1x1's.
+class Estimate {
+ public:
+  Estimate(const Conv1x1Shape& shape, const StrassenConfig& config, const CoreRates& rates)
+      : shape_(shape),
+        config_(config),
+        rates_(rates),
+        rows_(Halves::of_rows(config.by_channel ? shape.pixels() : shape.outputs(), config.rows)),
+        lanes_(Halves::of_lanes(config.by_channel ? shape.outputs() : shape.pixels(),
+                                config.vectors)) {}
+
+  double products() const {
+    double sum = staging();
+    for (int r = 0; r < Halves::kKinds; ++r)
+      for (int l = 0; l < Halves::kKinds; ++l)
+        sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
+    return sum * static_cast<double>(shape_.images());
+  }
+
+ private:
+  static double count(const Halves& halves, int kind) {
+    return static_cast<double>(halves.kind_end(kind) - (kind == 0 ? 0 : halves.kind_end(kind - 1)));
+  }
+  double depth() const {
+    const ConvGeometry& conv = shape_.conv;
+    return static_cast<double>(conv.filter[0] * conv.filter[1] * conv.filter[2] *
+                               ceil_div(shape_.inputs(), 2));
+  }
+  bool makes_sums_in_passing() const { return !config_.by_channel && !config_.staged; }
+
+  /// The four quarters of a tile.
+  double tile(int row_kind, int lane_kind) const {
+    const int rows = rows_.kind_size(row_kind), vectors = lanes_.kind_size(lane_kind);
+    if (rows == 0 || vectors == 0) return 0;
+    const double units = lanes_.kind_tail(lane_kind) <= 8 ? vectors - 0.5 : vectors;
+    const double sums = rows * units;
+    const double turned =
+        config_.by_channel && !shape_.lanes_are_channels ? rates_.turned_store : 3;
+    constexpr double kTile = 120, kShared = 9;  // a sum is kept, fetched and added to others
+    return kStrassenProducts * depth() * product(rows, vectors, units) + kTile +
+           (kShared + 4 * turned) * sums;
+  }
+
+  /// One depth of a product.
+  double product(int rows, int vectors, double units) const {
+    constexpr double kLatency = 4;
+    const bool passing = makes_sums_in_passing();
+    // A left factor is the sum of two quarters on average, of which one is in any lines.
+    const double vector_load = passing ? 3 + 3 * rates_.plane_load : 1;
+    const double loads = vector_load * units +
+                         rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
+    const double adds = passing ? rates_.addition * units : 0;
+    return std::max({rows * units + adds, loads, kLatency}) * conflict_factor(rows);
+  }
+
+  // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
+  // cache with each other and with the vectors.
+  double conflict_factor(int rows) const {
+    if (!config_.by_channel || config_.staged) return 1;
+    constexpr std::int64_t kSetPeriod = 4096;
+    constexpr double kMissing = 1.3;
+    const std::int64_t step = shape_.conv.input.stride[4] * kFloat;
+    const std::int64_t places = kSetPeriod / std::gcd(step, kSetPeriod);
+    return rows > (rates_.first_level_ways - 1) * static_cast<double>(places) ? kMissing : 1;
+  }
+
+  /// Of an image: vectors of four quarters are read, and of four or seven factors written.
+  double staging() const {
+    if (makes_sums_in_passing()) return 0;
+    constexpr double kSums = 25, kFactors = 40;
+    const bool channels_inner = shape_.conv.input.stride[1] == 1;
+    const double lanes = channels_inner ? 16 : std::min(config_.rows, 16);
+    return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
+           (config_.staged ? kFactors : kSums);
+  }
+
+  const Conv1x1Shape& shape_;
+  const StrassenConfig& config_;
+  const CoreRates& rates_;
+  Halves rows_, lanes_;
+};
+
+/// Factors are staged unless the input can be read where it lies.
+bool must_stage(const Conv1x1Shape& shape, bool by_channel) {
+  const bool whole = shape.pixels() % 2 == 0 && shape.inputs() % 2 == 0;
+  return !shape.reads_in_place() || !whole ||
+         (!by_channel && !contiguous_along(shape.conv.input, 4));
+}
+
+/// Input of a block and what is staged of it stay in a second-level cache beside weights. Planes
+/// are read whole, as each lies elsewhere.
+std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
+  constexpr std::int64_t kRows = 128 << 10, kPlanes = 256 << 10, kWholePlane = 1 << 20;
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t pixel =
+      shape.inputs() * conv.filter[0] * conv.filter[1] * conv.filter[2] * kFloat;
+  if (conv.input.stride[1] == 1) return std::max<std::int64_t>(1, kRows / pixel);
+  if (by_channel && shape.pixels() * pixel <= kWholePlane) return shape.pixels();
+  return std::max<std::int64_t>(1, kPlanes / pixel);
+}
+
+struct Candidate {
+  StrassenConfig config;
+  double products;
+};
+
+/// In the order of the table.
+std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
+  std::vector<Candidate> candidates;
+  for (const bool by_channel : {false, true}) {
+    const bool has_lanes = (by_channel ? shape.outputs() : shape.pixels()) % 2 == 0;
+    const bool fits = by_channel || (!shape.lanes_are_channels && shape.conv.input.stride[1] != 1);
+    if (!has_lanes || !fits) continue;
+    for (const bool staged : {false, true}) {
+      if (!staged && must_stage(shape, by_channel)) continue;
+      for (const TileSize& tile : kTiles) {
+        const StrassenConfig config{by_channel, tile.rows, tile.vectors,
+                                    block_of(shape, by_channel), staged};
+        candidates.push_back({config, Estimate(shape, config, rates).products()});
+      }
+    }
+  }
+  return candidates;
+}
+
+/// The best few also with other blocks.
+std::vector<StrassenConfig> with_other_blocks(std::vector<StrassenConfig> configs) {
+  constexpr std::size_t kBest = 3, kMost = 16;
+  std::vector<StrassenConfig> others;
+  for (std::size_t i = 0; i < std::min(kBest, configs.size()); ++i)
+    for (const std::int64_t block : {configs[i].block / 4, configs[i].block * 2}) {
+      others.push_back(configs[i]);
+      others.back().block = std::max<std::int64_t>(1, block);
+    }
+  configs.resize(std::min(configs.size(), kMost));
+  for (const StrassenConfig& other : others)
+    if (std::ranges::find(configs, other) == configs.end()) configs.push_back(other);
+  return configs;
+}
+
+}  // namespace
+
+std::vector<StrassenConfig> strassen_tuning_space(const Conv1x1Shape& shape,
+                                                  const CoreRates& rates) {
+  std::vector<Candidate> candidates = cpu::candidates(shape, rates);
+  if (candidates.empty()) return {};
+  constexpr double kSame = 1.01;
+  const double least = kSame * std::ranges::min(candidates, {}, &Candidate::products).products;
+  std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
+    return std::max(candidate.products, least);
+  });
+  std::vector<StrassenConfig> configs;
+  for (const Candidate& candidate : candidates) configs.push_back(candidate.config);
+  return with_other_blocks(std::move(configs));
+}
+
+double strassen_products(const Conv1x1Shape& shape, const CoreRates& rates) {
+  return std::ranges::min(candidates(shape, rates), {}, &Candidate::products).products;
+}
+
+}  // namespace fuseplan::cpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/strassen/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include "solvers/cpu_conditions.hpp"
+
+namespace fuseplan {
+namespace {
+
+// What a larger error must bring.
+constexpr double kLeastSpeedup = 1.04;
+
+class CpuStrassen final : public Solver {
+ public:
+  std::string_view id() const override { return "cpu_strassen"; }
+  std::string_view sentence() const override {
+    return "convolution by Strassen's products, with any chain of pointwise ops";
+  }
+  std::string_view backend() const override { return "cpu"; }
+  Algorithm algorithm() const override { return Algorithm::gemm; }
+
+  void accepts(const Question& question, Verdict& verdict) const override {
+    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
+                 cpu::name_of(question.traits.isa), "avx512",
+                 "raise the max_isa option, or run on a CPU that has it");
+    need_convolution(question, verdict, true);
+    if (!verdict.accepted()) return;
+    const Problem& problem = question.problem;
+    const auto geometry = cpu::strassen_geometry_refusal(problem);
+    verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
+                 "1 group", {}, 0);
+    verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
+                 "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
+    verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
+                 "it multiplies and adds what the definition does not", 0);
+    if (!verdict.accepted()) return;
+    need_layout(verdict, cpu::strassen_layout_refusal(problem, question.chain));
+    if (!verdict.accepted()) return;
+    const double speedup =
+        cpu::strassen_speedup(problem, question.chain, cpu::core_rates(question.traits.family));
+    if (speedup >= kLeastSpeedup) return;
+    verdict.need(false, RejectCode::Size, "expected speed",
+                 fmt::format("{:.2f} of what eight products reach", speedup),
+                 fmt::format("{} or more", kLeastSpeedup), "more input or output channels", 0);
+  }
+
+  std::vector<std::string> configs(const Question& question) const override {
+    return texts_of(space(question));
+  }
+  std::string first_config(const Question& question) const override {
+    return to_text(space(question).front());
+  }
+  bool offers(const Question& question, std::string_view config) const override {
+    return is_among(space(question), cpu::parse_strassen_config, config);
+  }
+
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = config_of(cpu::parse_strassen_config, id(), config);
+    return {"cpu_strassen", cpu::strassen_recipe(question.problem, question.chain, parsed)};
+  }
+
+  std::vector<std::string> samples() const override {
+    return {
+        "f32:1x64x14x14:nchw;conv(f32:72x64x1x1);bias(f32:1x72x1x1);norm(spatial,f32:1x72x1x1);"
+        "activation(relu)",
+        "f32:2x35x9x11:nhwc;conv(f32:50x35x1x1:nhwc);add(f32:2x50x9x11:nhwc);activation(relu)",
+        "f32:2x40x13x13:nchw;conv(f32:33x40x1x1,stride=2x2);add(f32:2x33x7x7);activation("
+        "clippedrelu)",
+        "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
+        "f16:1x37x12x14:nhwc;conv(f16:52x37x1x1:nhwc);bias(f32:1x52x1x1);activation(relu)",
+        "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
+    };
+  }
+
+ private:
+  static std::vector<cpu::StrassenConfig> space(const Question& question) {
+    return cpu::strassen_configs(question.problem, question.chain,
+                                 cpu::core_rates(question.traits.family));
+  }
+};
+
+}  // namespace
+
+const Solver& solver_cpu_strassen() {
+  static const CpuStrassen solver;
+  return solver;
+}
+
+}  // namespace fuseplan

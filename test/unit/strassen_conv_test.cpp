@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/denormals.hpp"
+#include "guarded_run.hpp"
+#include "kernel_case.hpp"
+#include "kernels/cpu/conv1x1/shape.hpp"
+#include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/strassen/plan.hpp"
+#include "kernels/cpu/strassen/recipe.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::gelu_add_mish};
+constexpr DType kReal[] = {DType::f32, DType::f16, DType::bf16};
+
+struct Types {
+  DType input, output;
+};
+
+class StrassenConv : public ::testing::TestWithParam<Strides> {
+ protected:
+  void SetUp() override {
+    if (cpu::host_isa() != cpu::Isa::avx512) GTEST_SKIP() << "the kernels are for AVX-512";
+  }
+  /// All pairs of real types in nine calls.
+  Types next_types() {
+    const int number = number_++;
+    return {kReal[number % 3], kReal[number / 3 % 3]};
+  }
+  Problem problem(const ConvCase& shape, Types types, Tail tail) {
+    return conv_problem(shape, {types.input, types.output, GetParam()}, tail, random_);
+  }
+  static bool is_refused(const Problem& problem, const SplitChain& chain) {
+    return cpu::strassen_geometry_refusal(problem) || cpu::strassen_layout_refusal(problem, chain);
+  }
+  /// Checks the problem, if it is taken, with the first `most` configurations.
+  bool run(const Problem& problem, std::size_t most = 1000) {
+    const KernelCase test(problem, random_);
+    if (is_refused(problem, test.chain())) return false;
+    const FlushDenormals flush;
+    for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, test.chain())) {
+      note(problem, test.chain(), config);
+      EXPECT_TRUE(test.check(test.run(*cpu::strassen_recipe(problem, test.chain(), config))))
+          << to_text(config) << " " << to_text(problem);
+      if (--most == 0) break;
+    }
+    return true;
+  }
+  void note(const Problem& problem, const SplitChain& chain, const cpu::StrassenConfig& config) {
+    const cpu::StrassenPlan plan =
+        cpu::strassen_plan(cpu::conv1x1_shape(problem, chain), chain, config);
+    seen_.insert({plan.input, config.by_channel, plan.turned(), plan.finishes});
+  }
+  bool is_dense() const {
+    return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
+  }
+
+  /// What a plan is made of: all that occurs must have been checked.
+  struct Kind {
+    cpu::PairTileSpec::Input input;
+    bool by_channel, turned, finishes;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::set<Kind> seen_;
+  Random random_{41};
+
+ private:
+  int number_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(All, StrassenConv,
+                         ::testing::Values(Strides::channels_first, Strides::channels_last,
+                                           Strides::padded, Strides::permuted),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+Conv conv_of(int axes, std::int64_t stride, std::int64_t pad = 0) {
+  Conv conv;
+  conv.pad_lo.assign(static_cast<std::size_t>(axes), pad);
+  conv.pad_hi = conv.pad_lo;
+  conv.stride.assign(static_cast<std::size_t>(axes), stride);
+  conv.dilation.assign(static_cast<std::size_t>(axes), 1);
+  conv.groups = 1;
+  return conv;
+}
+
+// Halves that divide nothing, odd ones among them, of pixels, input and output channels.
+TEST_P(StrassenConv, OddShapes) {
+  const ConvCase cases[] = {
+      {{1, 2, 1, 2}, {2, 2, 1, 1}, conv_of(2, 1)},
+      {{1, 1, 1, 1}, {2, 1, 1, 1}, conv_of(2, 1)},
+      {{3, 5, 1, 1}, {70, 5, 1, 1}, conv_of(2, 1)},
+      {{2, 33, 7, 7}, {36, 33, 1, 1}, conv_of(2, 1)},
+      {{2, 34, 7, 7}, {35, 34, 1, 1}, conv_of(2, 1)},
+      {{1, 256, 4, 6}, {24, 256, 1, 1}, conv_of(2, 1)},
+      {{1, 18, 13, 16}, {150, 18, 1, 1}, conv_of(2, 1)},
+      {{2, 20, 9, 14}, {40, 20, 1, 1}, conv_of(2, 2)},
+      {{1, 66, 8, 7}, {47, 66, 1, 1}, conv_of(2, 3)},
+      {{2, 6, 40}, {19, 6, 1}, conv_of(1, 1)},
+      {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, conv_of(3, 1)},
+      {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, conv_of(3, 2)},
+  };
+  int taken = 0;
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : kAllTails) taken += run(problem(shape, next_types(), tail), 8) ? 1 : 0;
+  if (is_dense()) {
+    EXPECT_GT(taken, 35);
+  }
+}
+
+TEST_P(StrassenConv, Filters) {
+  const ConvCase cases[] = {
+      {{1, 17, 9, 11}, {34, 17, 3, 3}, conv_of(2, 2, 1)},
+      {{2, 40, 10, 7}, {70, 40, 3, 3}, conv_of(2, 1, 1)},
+      {{1, 18, 12, 12}, {32, 18, 1, 5}, {{0, 2}, {0, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 20, 9, 9}, {66, 20, 3, 3}, {{2, 2}, {2, 2}, {1, 1}, {2, 2}, 1}},
+      {{1, 8, 4, 5, 6}, {18, 8, 2, 3, 3}, conv_of(3, 1, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : kAllTails) {
+      const bool taken = run(problem(shape, next_types(), tail), 8);
+      if (GetParam() == Strides::channels_last) {
+        EXPECT_TRUE(taken);
+      }
+    }
+}
+
+TEST_P(StrassenConv, EveryConfiguration) {
+  const ConvCase cases[] = {
+      {{2, 22, 12, 13}, {70, 22, 1, 1}, conv_of(2, 1)},
+      {{1, 256, 20, 24}, {152, 256, 1, 1}, conv_of(2, 1)},
+      {{2, 18, 17, 15}, {92, 18, 1, 1}, conv_of(2, 2)},
+      {{1, 64, 9, 7}, {64, 64, 1, 1}, conv_of(2, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : {Tail::bias_norm_relu, Tail::gelu_add_mish})
+      for (const DType type : {DType::f32, DType::f16})
+        run(problem(shape, {type, DType::f32}, tail));
+  if (GetParam() == Strides::channels_first) {
+    EXPECT_EQ(seen_.size(), 6U);
+  }
+  if (GetParam() == Strides::channels_last) {
+    EXPECT_EQ(seen_.size(), 4U);
+  }
+}
+
+TEST_P(StrassenConv, SameBitsForAnyThreadCount) {
+  const ConvCase cases[] = {
+      {{3, 40, 31, 34}, {70, 40, 1, 1}, conv_of(2, 1)},
+      {{1, 300, 20, 20}, {200, 300, 1, 1}, conv_of(2, 2)},
+      {{1, 512, 3, 5}, {900, 512, 1, 1}, conv_of(2, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
+      const Problem problem = this->problem(shape, next_types(), tail);
+      const KernelCase test(problem, random_);
+      if (is_refused(problem, test.chain())) continue;
+      for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, test.chain())) {
+        const auto recipe = cpu::strassen_recipe(problem, test.chain(), config);
+        const std::vector<double> one = test.run(*recipe, 1).values();
+        for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
+      }
+    }
+}
+
+TEST_P(StrassenConv, NothingOutsideTheTensorsIsTouched) {
+  const ConvCase cases[] = {
+      {{1, 34, 7, 7}, {36, 34, 1, 1}, conv_of(2, 1)},
+      {{2, 6, 6, 10}, {19, 6, 1, 1}, conv_of(2, 1)},
+      {{1, 33, 9, 9}, {18, 33, 1, 1}, conv_of(2, 2)},
+      {{1, 10, 33, 36}, {74, 10, 1, 1}, conv_of(2, 1)},
+      {{1, 70, 5, 6}, {64, 70, 1, 1}, conv_of(2, 1)},
+      {{1, 12, 7, 6}, {34, 12, 3, 3}, conv_of(2, 1, 1)},
+  };
+  for (const ConvCase& shape : cases)
+    for (const Tail tail : kAllTails)
+      for (const Types types : {Types{DType::f32, DType::f32}, Types{DType::f32, DType::f16},
+                                Types{DType::f16, DType::bf16}, Types{DType::bf16, DType::f32}})
+        for (const End end : {End::front, End::back}) {
+          const Problem problem = this->problem(shape, types, tail);
+          const SplitChain chain = optimize(lower(problem), {});
+          if (is_refused(problem, chain)) continue;
+          const auto configs = cpu::strassen_configs(problem, chain);
+          for (std::size_t i = 0; i < configs.size(); i += 3)
+            run_guarded(problem, chain, *cpu::strassen_recipe(problem, chain, configs[i]), end);
+        }
+}
+
+}  // namespace
+}  // namespace fuseplan::test
