@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/strassen/recipe.hpp"
-
 #include <fmt/format.h>
+
+#include "kernels/cpu/conv1x1/shape.hpp"
+#include "kernels/cpu/strassen/recipe.hpp"
 
 #include "solvers/cpu_conditions.hpp"
 
@@ -11,11 +12,13 @@ namespace {
 // What a larger error must bring.
 constexpr double kLeastSpeedup = 1.04;
 
+/// Largest errors are two to three times those of eight products on data of like magnitude, see the
+/// README in kernels/cpu/strassen; the strict attribute switches it off.
 class CpuStrassen final : public Solver {
  public:
   std::string_view id() const override { return "cpu_strassen"; }
   std::string_view sentence() const override {
-    return "convolution by Strassen's products, with any chain of pointwise ops";
+    return "1x1 convolution by Strassen's products, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   Algorithm algorithm() const override { return Algorithm::gemm; }
@@ -27,15 +30,15 @@ class CpuStrassen final : public Solver {
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
-    const auto geometry = cpu::strassen_geometry_refusal(problem);
+    const auto geometry = cpu::conv1x1_geometry_refusal(problem);
     verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
-                 "1 group", {}, 0);
+                 "a filter of one tap, no padding, 1 group", {}, 0);
     verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
                  "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it multiplies and adds what the definition does not", 0);
     if (!verdict.accepted()) return;
-    need_layout(verdict, cpu::strassen_layout_refusal(problem, question.chain));
+    need_layout(verdict, cpu::strassen_refusal(problem, question.chain));
     if (!verdict.accepted()) return;
     const double speedup =
         cpu::strassen_speedup(problem, question.chain, cpu::core_rates(question.traits.family));
@@ -62,14 +65,14 @@ class CpuStrassen final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
-        "f32:1x64x14x14:nchw;conv(f32:72x64x1x1);bias(f32:1x72x1x1);norm(spatial,f32:1x72x1x1);"
+        "f32:1x256x14x14:nchw;conv(f32:258x256x1x1);bias(f32:1x258x1x1);norm(spatial,f32:1x258x1x1)"
+        ";"
         "activation(relu)",
-        "f32:2x35x9x11:nhwc;conv(f32:50x35x1x1:nhwc);add(f32:2x50x9x11:nhwc);activation(relu)",
-        "f32:2x40x13x13:nchw;conv(f32:33x40x1x1,stride=2x2);add(f32:2x33x7x7);activation("
-        "clippedrelu)",
-        "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
-        "f16:1x37x12x14:nhwc;conv(f16:52x37x1x1:nhwc);bias(f32:1x52x1x1);activation(relu)",
-        "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
+        "f32:2x135x9x12:nhwc;conv(f32:512x135x1x1:nhwc);add(f32:2x512x9x12:nhwc);activation(relu)",
+        "f32:2x264x13x13:nhwc;conv(f32:520x264x1x1,stride=2x2);norm(spatial,f32:1x520x1x1)",
+        "f32:1x128x28x30:nchw;conv(f32:251x128x1x1);add(f32:1x251x28x30);activation(clippedrelu)",
+        "f16:1x256x12x14:nhwc;conv(f16:384x256x1x1:nhwc);bias(f32:1x384x1x1);activation(relu)",
+        "f32:1x194x5x6x8:nchw;conv(f32:256x194x1x1x1);bias(f32:1x256x1x1x1);activation(gelu_erf)",
     };
   }
 

@@ -21,11 +21,9 @@ bool product_embeds(int rows, int vectors) {
   return vectors == 1 || (rows + 1) * vectors >= kRegisters;
 }
 
-// Enough work in a turn to hide the loop.
 int LoopSpec::unroll() const {
-  constexpr int kProductsPerTurn = 50;
   const int products = rows * vectors;
-  return std::clamp((kProductsPerTurn + products - 1) / products, 1, 16);
+  return std::clamp((turn + products - 1) / products, 1, 16);
 }
 
 std::int64_t LoopSpec::lines_of(std::int64_t bytes) const {

@@ -30,6 +30,8 @@ struct LoopSpec {
   /// another place.
   std::int64_t ahead_bytes = 0, other_ahead_bytes = 0;
   bool ahead_to_first_level = false;
+  /// Multiply-adds of a turn, about: enough to hide the loop.
+  int turn = 50;
 
   /// Depths of a turn, and how many whole turns there are.
   int unroll() const;

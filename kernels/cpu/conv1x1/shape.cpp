@@ -29,8 +29,7 @@ void merge_pixels(const std::vector<View*>& views) {
 
 bool keeps_every_pixel(const ConvGeometry& conv) {
   for (std::size_t axis = 0; axis < 3; ++axis)
-    if (conv.filter[axis] != 1 || conv.stride[axis] != 1 ||
-        conv.input.len[axis + 2] != conv.output.len[axis + 2])
+    if (conv.stride[axis] != 1 || conv.input.len[axis + 2] != conv.output.len[axis + 2])
       return false;
   return true;
 }

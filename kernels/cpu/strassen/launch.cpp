@@ -24,8 +24,10 @@ struct Launch {
   StripChain::RowsKernel rows;
   const Arguments& arguments;
   ChainFrame frame;
-  const float* weights;
-  std::int64_t blocks;  ///< of an image
+  const float* weights;  ///< prepared, unless each piece is prepared in passing
+  std::int64_t blocks;   ///< of an image
+
+  bool in_passing() const { return weights == nullptr; }
 };
 
 /// One thread's walk through its units, with its own scratch.
@@ -37,6 +39,9 @@ class Walk {
         shape_(plan_.shape),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
         stage_(plan_, ceil_div(plan_.pixels.pieces(), launch.blocks), scratch_) {
+    if (launch.in_passing())
+      piece_weights_ = scratch_.take_array<float>(
+          static_cast<std::size_t>(kStrassenProducts * plan_.half * plan_.channels.most_width()));
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>(
@@ -52,6 +57,8 @@ class Walk {
     const Range pieces = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
                                static_cast<int>(digits.take(launch_.blocks)));
     begin(digits.rest(), pieces.first, pieces.last);
+    if (launch_.in_passing())
+      prepare_strassen_piece(plan_, launch_.arguments.weights, channels, piece_weights_);
     for (std::int64_t piece = first_; piece < last_;) {
       const int kind = plan_.pixels.kind(piece);
       std::int64_t end = std::min(last_, plan_.pixels.kind_end(kind));
@@ -75,7 +82,8 @@ class Walk {
   /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
   void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
     const std::int64_t pixel = plan_.pixels.first(first);
-    const float* weights = launch_.weights + plan_.weight_offset(channels);
+    const float* weights =
+        launch_.in_passing() ? piece_weights_ : launch_.weights + plan_.weight_offset(channels);
     const float* in_place =
         reinterpret_cast<const float*>(input_) + pixel * shape_.conv.input.stride[4];
     const float* input = plan_.staged_products() > 0 ? stage_.at(first) : in_place;
@@ -86,9 +94,7 @@ class Walk {
     call.input = in_place;
     call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
-    const std::int64_t next = channels + 1 < plan_.channels.pieces() ? channels + 1 : 0;
-    call.next_piece = launch_.weights + plan_.weight_offset(next);
-    call.next_input = next_input(channels);
+    ask_ahead(channels, call);
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
     launch_.tiles[static_cast<std::size_t>(kernel)](&call);
     if (plan_.finishes) return;
@@ -98,14 +104,28 @@ class Walk {
       finish_rows_of_channels(channels, first, end);
   }
 
-  /// A piece of channels' share of it.
-  const std::byte* next_input(std::int64_t channels) const {
-    const std::int64_t first =
-        plan_.channels_inner
-            ? plan_.pixels.first(first_) * shape_.conv.input.stride[4] * std::int64_t{sizeof(float)}
-            : 0;
-    return input_ + first + plan_.block_bytes +
-           plan_.block_bytes / plan_.channels.pieces() * channels;
+  void ask_ahead(std::int64_t channels, ProductCall& call) const {
+    const std::int64_t pieces = plan_.channels.pieces();
+    const std::int64_t next = channels + 1 < pieces  ? channels + 1
+                              : launch_.in_passing() ? channels
+                                                     : 0;
+    if (launch_.in_passing()) {
+      call.next_piece = raw_strassen_weights(plan_, launch_.arguments.weights, next, 0);
+      call.next_input = raw_strassen_weights(plan_, launch_.arguments.weights, next, 1);
+      return;
+    }
+    const float* weights = launch_.weights + plan_.weight_offset(next);
+    call.next_piece = weights;
+    call.next_input =
+        plan_.asks_for_halves
+            ? static_cast<const void*>(weights + kStrassenProducts * plan_.weight_product(next) / 2)
+            : next_block() + plan_.block_bytes / pieces * channels;
+  }
+
+  const std::byte* next_block() const {
+    const std::int64_t pixel = plan_.channels_inner ? plan_.pixels.first(first_) : 0;
+    return input_ + plan_.block_bytes +
+           pixel * shape_.conv.input.stride[4] * static_cast<std::int64_t>(size_of(shape_.input));
   }
 
   // Sums that the kernel has left in scratch. Halves of rows follow one another.
@@ -137,6 +157,7 @@ class Walk {
   Scratch scratch_;
   StripChain chain_;
   StrassenStage stage_;
+  float* piece_weights_ = nullptr;
   float* sums_ = nullptr;  ///< [row][half of lanes][lane]
   RowsCall sums_call_;     ///< instead of the chain's: to scratch
   // The pixels under way.
@@ -156,13 +177,18 @@ class StrassenProgram final : public Program {
   void run(const Arguments& arguments) const override {
     Scratch scratch;
     const int parts = parts_worth(plan_.shape.conv, 2e6, arguments.parallel.threads());
-    const Launch launch{plan_,
-                        tiles_,
-                        rows_,
-                        arguments,
-                        runner_.prepare(arguments, scratch),
-                        static_cast<const float*>(arguments.weights),
-                        blocks_for(parts)};
+    Launch launch{plan_,
+                  tiles_,
+                  rows_,
+                  arguments,
+                  runner_.prepare(arguments, scratch),
+                  static_cast<const float*>(arguments.weights),
+                  blocks_for(parts)};
+    if (arguments.weights_are_raw) {
+      const bool dealt = parts == 1 || plan_.channels.pieces() >= kUnitsPerPart * parts;
+      launch.weights = dealt ? nullptr : prepared(arguments, scratch);
+      if (dealt) launch.blocks = 1;
+    }
     const std::int64_t units = plan_.shape.images() * launch.blocks * plan_.channels.pieces();
     arguments.parallel(parts, [&](int part) {
       Walk walk(launch);
@@ -174,11 +200,19 @@ class StrassenProgram final : public Program {
 
   std::size_t prepared_bytes() const override { return strassen_weight_bytes(plan_); }
   std::string weight_format() const override { return strassen_weight_format(plan_); }
+  bool takes_raw_weights() const override { return plan_.takes_raw_weights(); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {
     prepare_strassen_weights(plan_, raw, static_cast<float*>(prepared), parallel);
   }
 
  private:
+  /// All of the raw weights.
+  const float* prepared(const Arguments& arguments, Scratch& scratch) const {
+    auto* weights = static_cast<float*>(scratch.take(prepared_bytes()));
+    prepare_strassen_weights(plan_, arguments.weights, weights, arguments.parallel);
+    return weights;
+  }
+
   std::int64_t blocks_for(int parts) const {
     std::int64_t block = plan_.block;
     const auto blocks = [&] { return ceil_div(plan_.pixels.pieces(), block); };

@@ -78,18 +78,21 @@ class PairTileEmitter {
     c.mov(c.stack_word(left), rax);
     read(kVectors, offsetof(ProductCall, vectors));
     read(kScalars, offsetof(ProductCall, scalars));
-    if (spec_.slice > 0) {
-      read(kNextPiece, offsetof(ProductCall, next_piece));
-      c.mov(rcx, spec_.first_slice * spec_.slice);
-      c.add(kNextPiece, rcx);
-    }
-    if (spec_.input_slice > 0) read(kNextInput, offsetof(ProductCall, next_input));
+    start_ahead(kNextPiece, offsetof(ProductCall, next_piece), spec_.slice);
+    start_ahead(kNextInput, offsetof(ProductCall, next_input), spec_.input_slice);
     read(rcx, offsetof(ProductCall, chain));
     pointers_.read(rcx);
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
     if (!is_partial()) return;
     c.mov(ecx, spec_.loop.tail);
     storage_.begin_partial(rcx);
+  }
+
+  void start_ahead(const Xbyak::Reg64& ahead, std::size_t offset, std::int64_t slice) {
+    if (slice == 0) return;
+    read(ahead, offset);
+    code_.mov(rcx, spec_.first_slice * slice);
+    code_.add(ahead, rcx);
   }
 
   // Where sums of products wait that several quarters share.

@@ -35,10 +35,9 @@ struct PairTileSpec {
   /// Lanes are pixels, along which tiles follow one another; otherwise rows are.
   bool along_lanes = false;
   bool prefetch_output = false;  ///< asks the caches in time for the output's lines
-  /// Asks for the weights of the next piece of channels, as in ProductSpec.
-  std::int64_t slice = 0, first_slice = 0;
-  /// The same of the next block's input, which is staged then.
-  std::int64_t input_slice = 0;
+  /// Asks for what ProductCall::next_piece and next_input point to, so many bytes a tile; the first
+  /// tile of a call for those from `first_slice` slices on.
+  std::int64_t slice = 0, input_slice = 0, first_slice = 0;
   FinishSpec finish;
 };
 

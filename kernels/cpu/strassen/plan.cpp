@@ -36,12 +36,10 @@ PairTileSpec::Input input_of(const StrassenPlan& plan) {
 void lay_out_input(StrassenPlan& plan) {
   const ConvGeometry& conv = plan.shape.conv;
   plan.half = ceil_div(conv.group_inputs, 2);
-  plan.depth = conv.filter[0] * conv.filter[1] * conv.filter[2] * plan.half;
   plan.input = input_of(plan);
   plan.channels_inner = plan.config.by_channel && conv.input.stride[1] == 1;
-  // Each tap's channels are written in whole vectors. Rows a multiple of 4 KB apart would all
-  // compete for one set of the first-level cache.
-  plan.stage_row = round_up(plan.depth + kLane - 1, kLane);
+  // Rows a multiple of 4 KB apart would all compete for one set of the first-level cache.
+  plan.stage_row = round_up(plan.half, kLane);
   if (plan.stage_row % 256 == 0) plan.stage_row += kLane;
 }
 
@@ -83,10 +81,11 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   loop.rows = rows.kind_size(row_kind);
   loop.vectors = lanes.kind_size(lane_kind);
   loop.tail = lanes.kind_tail(lane_kind);
-  loop.depth = plan.depth;
+  loop.depth = plan.half;
   spec.lacks_row = rows.kind_tail(row_kind) == 1;
   spec.along_lanes = !by_channel;
   loop.vector_depth = loop.vectors * kLane * kFloat;
+  if (plan.input == PairTileSpec::Input::vectors) loop.turn = 28;  // there are seven of them
   if (plan.input == PairTileSpec::Input::vectors)
     loop.vector_depth = plan.shape.conv.input.stride[1] * kFloat;
   if (!by_channel)
@@ -95,9 +94,11 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
     loop.scalars = {.depth = kFloat, .row = plan.stage_row * kFloat};
   else
     loop.scalars = {.depth = round_up(loop.rows, kLane) * kFloat, .row = kFloat};
-  spec.vector_product = loop.depth * loop.vector_depth;
-  spec.scalar_product = by_channel && plan.channels_inner ? loop.rows * loop.scalars.row
-                                                          : loop.depth * loop.scalars.depth;
+  constexpr std::int64_t kSpread = StrassenPlan::kSpread * kFloat;
+  spec.vector_product = loop.depth * loop.vector_depth + kSpread;
+  spec.scalar_product = by_channel && plan.channels_inner
+                            ? loop.rows * loop.scalars.row
+                            : loop.depth * loop.scalars.depth + kSpread;
   spec.tile = plan.staged_products() * plan.most_stage_product() * kFloat;
   if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
   place_halves(plan, spec);
@@ -117,20 +118,32 @@ std::int64_t contiguous_block_bytes(const StrassenPlan& plan) {
   return whole && dense && shape.images() > 1 ? shape.pixels() * shape.inputs() * kFloat : 0;
 }
 
+/// Decides what kernels ask for: weights that come from behind the second-level cache, and input.
+/// Weights can be raw: then those of both halves of a piece lie apart.
+void look_ahead(StrassenPlan& plan) {
+  constexpr std::int64_t kKept = 512 << 10;
+  const bool streams = plan.weight_offset(plan.channels.pieces()) * kFloat > kKept;
+  plan.asks_for_halves = streams && plan.takes_raw_weights();
+  plan.block_bytes = plan.asks_for_halves ? 0 : contiguous_block_bytes(plan);
+}
+
 /// A block's tiles divide the next piece's weights among them, and all tiles of a block with all
 /// pieces of channels the next block's input.
 void spread_prefetch(const StrassenPlan& plan, int pixel_kind, PairTileSpec& spec) {
   constexpr std::int64_t kKept = 512 << 10, kLine = 64;
-  if (plan.block_bytes > 0) {
-    spec.input_slice = round_up(plan.block_bytes / (plan.block * plan.channels.pieces()), kLine);
-    spec.loop.other_ahead_bytes = ceil_div(spec.input_slice, kStrassenProducts);
+  const std::int64_t pieces = plan.channels.pieces();
+  if (plan.weight_offset(pieces) * kFloat > kKept) {
+    const std::int64_t product = plan.config.by_channel ? spec.vector_product : spec.scalar_product;
+    const std::int64_t bytes = kStrassenProducts * product / (plan.asks_for_halves ? 2 : 1);
+    spec.slice = round_up(bytes / plan.block, kLine);
+    if (plan.asks_for_halves) spec.input_slice = spec.slice;
   }
-  if (plan.weight_offset(plan.channels.pieces()) * kFloat <= kKept) return;
-  const std::int64_t product = plan.config.by_channel ? spec.vector_product : spec.scalar_product;
-  spec.slice = round_up(kStrassenProducts * product / plan.block, kLine);
+  if (plan.block_bytes > 0)
+    spec.input_slice = round_up(plan.block_bytes / (plan.block * pieces), kLine);
   if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
     spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
   spec.loop.ahead_bytes = ceil_div(spec.slice, kStrassenProducts);
+  spec.loop.other_ahead_bytes = ceil_div(spec.input_slice, kStrassenProducts);
 }
 
 void list_kernels(StrassenPlan& plan, const SplitChain& chain) {
@@ -163,17 +176,23 @@ int StrassenPlan::staged_products() const {
 
 std::int64_t StrassenPlan::stage_product(std::int64_t piece) const {
   return channels_inner ? pixels.width(piece) * stage_row
-                        : depth * round_up(pixels.width(piece), kLane);
+                        : half * round_up(pixels.width(piece), kLane) + kSpread;
 }
 
 std::int64_t StrassenPlan::most_stage_product() const {
   return channels_inner ? pixels.most_width() * stage_row
-                        : depth * round_up(pixels.most_width(), kLane);
+                        : half * round_up(pixels.most_width(), kLane) + kSpread;
+}
+
+bool StrassenPlan::takes_raw_weights() const {
+  constexpr std::int64_t kKept = 1 << 20;  // of input, while weights pass by
+  return shape.images() == 1 &&
+         (block >= pixels.pieces() || shape.conv.input.elements() * kFloat <= kKept);
 }
 
 std::int64_t StrassenPlan::weight_offset(std::int64_t piece) const {
   const std::int64_t before = channels.first(piece) / (config.by_channel ? 1 : 2);
-  return before * kStrassenProducts * depth;
+  return kStrassenProducts * (before * half + piece * kSpread);
 }
 
 StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
@@ -183,7 +202,7 @@ StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   plan.shape = shape;
   cut_axes(plan);
   lay_out_input(plan);
-  plan.block_bytes = contiguous_block_bytes(plan);
+  look_ahead(plan);
   constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
   plan.finishes = !plan.turned() && work_of(chain.body) <= kLongChain;
   list_kernels(plan, chain);

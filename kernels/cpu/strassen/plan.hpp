@@ -20,7 +20,6 @@ struct StrassenPlan {
   Halves channels, pixels;  ///< of the output
   std::int64_t block = 0;   ///< pieces of pixels in a block
   std::int64_t half = 0;    ///< input channels of a half; the second has one less if they are odd
-  std::int64_t depth = 0;   ///< products of a sum: taps x half
 
   PairTileSpec::Input input{};
   /// Staged rows are of channels, a row a pixel; otherwise lines are of pixels, one a depth.
@@ -31,14 +30,14 @@ struct StrassenPlan {
   bool finishes = false;
   std::int64_t strip = 0;  ///< pieces of pixels whose sums are in scratch at once
 
-  /// Bytes from a block's input to the next one's, if a block's is contiguous and staged from
-  /// there; kernels ask for the next one's meanwhile. Otherwise 0.
+  /// What kernels ask the caches for besides the next piece of weights: the next block's input,
+  /// which is so many bytes behind this one's and contiguous; or the second half of the weights.
   std::int64_t block_bytes = 0;
+  bool asks_for_halves = false;
 
   std::vector<PairTileSpec> specs;
   int kernel[Halves::kKinds][Halves::kKinds] = {};  ///< index of specs by kind of channels, pixels
 
-  std::int64_t taps() const { return depth / half; }
   /// Sums are of channels in vectors, but the output's vectors are of pixels.
   bool turned() const { return config.by_channel && !shape.lanes_are_channels; }
   /// Products whose left factors are staged.
@@ -47,9 +46,17 @@ struct StrassenPlan {
   std::int64_t stage_product(std::int64_t piece) const;
   std::int64_t most_stage_product() const;
 
+  /// Whether pieces of weights can as well be prepared one by one, each just before all pixels are
+  /// computed of it: all of them are one block then.
+  bool takes_raw_weights() const;
   /// Floats of the right factors in front of a piece of channels, and of one of the piece.
   std::int64_t weight_offset(std::int64_t piece) const;
-  std::int64_t weight_product(std::int64_t piece) const { return depth * channels.width(piece); }
+  std::int64_t weight_product(std::int64_t piece) const {
+    return half * channels.width(piece) + kSpread;
+  }
+  /// Between the factors of products: where these are a multiple of 4 KB long, those of all
+  /// products would compete for one set of the first-level cache.
+  static constexpr std::int64_t kSpread = 16;
 
   // Sums in scratch: rows of the first half, and those of the second behind each of its pieces; in
   // a row, the lanes of the first half and then of the second.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/integer.hpp"
 #include "base/status.hpp"
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
@@ -26,6 +25,13 @@ bool is_addressable(const Conv1x1Shape& shape) {
   for (const ElementView& element : shape.elements) views.push_back(element.view);
   return std::ranges::all_of(
       views, [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; });
+}
+
+/// The second half of the lanes begins with a line, as the first does.
+bool stores_whole_lines(const StrassenPlan& plan) {
+  constexpr std::int64_t kLine = 64;
+  const Halves& lanes = plan.config.by_channel ? plan.channels : plan.pixels;
+  return lanes.distance(0) * static_cast<std::int64_t>(size_of(plan.shape.output)) % kLine == 0;
 }
 
 class StrassenRecipe final : public Recipe {
@@ -60,27 +66,13 @@ class StrassenRecipe final : public Recipe {
 
 }  // namespace
 
-std::optional<std::string> strassen_geometry_refusal(const Problem& problem) {
-  const ConvGeometry conv = geometry_of(problem);
-  if (conv.groups != 1) return fmt::format("{} groups", conv.groups);
-  bool single = true, inside = true;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::int64_t last = (conv.output.len[axis + 2] - 1) * conv.stride[axis];
-    single = single && conv.filter[axis] == 1;
-    inside = inside && conv.pad_lo[axis] == 0 && last < conv.input.len[axis + 2];
-  }
-  if (single && !inside) return "a single tap and padding";
-  if (!single && conv.input.stride[1] != 1) return "a filter of several taps in NCHW";
-  return std::nullopt;
-}
-
-std::optional<std::string> strassen_layout_refusal(const Problem& problem,
-                                                   const SplitChain& chain) {
+std::optional<std::string> strassen_refusal(const Problem& problem, const SplitChain& chain) {
   const Conv1x1Shape shape = conv1x1_shape(problem, chain);
   if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
   if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
-  if (strassen_tuning_space(shape, core_rates("generic")).empty())
-    return "neither the output channels nor the pixels of planes are an even number";
+  const bool planes = !shape.lanes_are_channels && shape.conv.input.stride[1] != 1;
+  if (shape.outputs() % 2 != 0 && !(planes && shape.pixels() % 2 == 0))
+    return "an odd number of output channels, and of pixels or they are no planes";
   return std::nullopt;
 }
 
@@ -91,14 +83,7 @@ std::vector<StrassenConfig> strassen_configs(const Problem& problem, const Split
 
 double strassen_speedup(const Problem& problem, const SplitChain& chain, const CoreRates& rates) {
   const Conv1x1Shape shape = conv1x1_shape(problem, chain);
-  const ConvGeometry& conv = shape.conv;
-  const double taps =
-      static_cast<double>(taps_along(conv, 0) * taps_along(conv, 1) * taps_along(conv, 2));
-  // Direct convolution leaves taps on padding out.
-  const double direct = taps * static_cast<double>(conv.output.len[0] * shape.inputs() *
-                                                   ceil_div(shape.outputs(), 16));
-  const bool single = conv.filter[0] * conv.filter[1] * conv.filter[2] == 1;
-  return (single ? conv1x1_products(shape, rates) : direct) / strassen_products(shape, rates);
+  return conv1x1_products(shape, rates) / strassen_products(shape, rates);
 }
 
 std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const SplitChain& chain,
@@ -111,8 +96,9 @@ std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const Spli
     if (streaming) stream_output(made);
     return std::make_shared<StrassenRecipe>(std::move(made), chain);
   };
-  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
-                       : make(false);
+  return plan.finishes && stores_whole_lines(plan)
+             ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
+             : make(false);
 }
 
 }  // namespace fuseplan::cpu

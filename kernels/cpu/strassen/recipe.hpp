@@ -13,12 +13,12 @@
 
 namespace fuseplan::cpu {
 
-// Convolution in f32 on AVX-512 by Strassen's products: see README.md beside this file.
+// 1x1 convolution in f32 on AVX-512 by seven products of halves instead of eight: see README.md
+// beside this file.
 
-/// Why a convolution is none of this kind; nothing if it is one.
-std::optional<std::string> strassen_geometry_refusal(const Problem& problem);
-/// Why a problem's memory cannot be walked; nothing if it can. Its geometry is not refused.
-std::optional<std::string> strassen_layout_refusal(const Problem& problem, const SplitChain& chain);
+/// Why a problem's memory cannot be walked, or has no halves; nothing if it can. Its geometry is
+/// that of a 1x1 convolution.
+std::optional<std::string> strassen_refusal(const Problem& problem, const SplitChain& chain);
 
 /// The tuning space; the first is the default. The problem is one that is not refused.
 std::vector<StrassenConfig> strassen_configs(const Problem& problem, const SplitChain& chain,

@@ -33,20 +33,6 @@ struct InputSums {
   }
 };
 
-struct WeightFactors {
-  FUSEPLAN_AVX512 static void store(__m512 w11, __m512 w12, __m512 w21, __m512 w22, float* to,
-                                    std::int64_t step) {
-    const __m512 t1 = _mm512_sub_ps(w12, w11), t2 = _mm512_sub_ps(w22, t1);
-    _mm512_storeu_ps(to, w11);
-    _mm512_storeu_ps(to + step, w21);
-    _mm512_storeu_ps(to + 2 * step, t2);
-    _mm512_storeu_ps(to + 3 * step, _mm512_sub_ps(w22, w12));
-    _mm512_storeu_ps(to + 4 * step, _mm512_sub_ps(w21, t2));
-    _mm512_storeu_ps(to + 5 * step, t1);
-    _mm512_storeu_ps(to + 6 * step, w22);
-  }
-};
-
 FUSEPLAN_AVX512 __m512 load(const Operand& from, std::int64_t at) {
   const std::int64_t left = std::clamp<std::int64_t>(from.count - at, 0, 16);
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << left) - 1), from.values + at);
@@ -85,10 +71,34 @@ FUSEPLAN_AVX512 void combine(const Quarters& q, const LinePieces& pieces, float*
     }
   }
 }
+/// A vector of each quarter, of which `mask` are stored.
+FUSEPLAN_AVX512 inline void combine_weights(const WeightRows& w, std::int64_t at, __mmask16 mask,
+                                            float* to, std::int64_t step) {
+  const __m512 w11 = _mm512_loadu_ps(w.w11 + at), w12 = _mm512_loadu_ps(w.w12 + at);
+  const __m512 w21 = _mm512_loadu_ps(w.w21 + at), w22 = _mm512_loadu_ps(w.w22 + at);
+  const __m512 t1 = _mm512_sub_ps(w12, w11), t2 = _mm512_sub_ps(w22, t1);
+  const __m512 factors[] = {w11, w21, t2, _mm512_sub_ps(w22, w12), _mm512_sub_ps(w21, t2), t1, w22};
+#pragma GCC unroll 7
+  for (int m = 0; m < kStrassenProducts; ++m)
+    mask == 0xffff ? _mm512_storeu_ps(to + m * step, factors[m])
+                   : _mm512_mask_storeu_ps(to + m * step, mask, factors[m]);
+}
+
+FUSEPLAN_AVX512 void combine_rows(const WeightRows& w, float* to, std::int64_t step) {
+  const auto rest = static_cast<__mmask16>((1u << w.width % 16) - 1);
+  for (std::int64_t i = 0; i < w.rows; ++i, to += w.width) {
+    std::int64_t v = 0;
+    for (; v + 16 <= w.width; v += 16) combine_weights(w, i * w.row + v, 0xffff, to + v, step);
+    if (rest != 0) combine_weights(w, i * w.row + v, rest, to + v, step);
+  }
+}
 #else
 struct InputFactors {};
 struct InputSums {};
-struct WeightFactors {};
+
+void combine_rows(const WeightRows&, float*, std::int64_t) {
+  fail(Status::InternalError, "products by Strassen are for AVX-512");
+}
 
 template <typename Factors, typename... Arguments>
 void combine(const Arguments&...) {
@@ -104,8 +114,8 @@ void combine_inputs(const Quarters& x, std::int64_t count, float* to, std::int64
 void combine_input_sums(const Quarters& x, std::int64_t count, float* to, std::int64_t step) {
   combine<InputSums>(x, count, to, step);
 }
-void combine_weights(const Quarters& w, std::int64_t count, float* to, std::int64_t step) {
-  combine<WeightFactors>(w, count, to, step);
+void combine_weights(const WeightRows& weights, float* to, std::int64_t step) {
+  combine_rows(weights, to, step);
 }
 void combine_lines(const Quarters& x, const LinePieces& pieces, float* to) {
   combine<InputFactors>(x, pieces, to);

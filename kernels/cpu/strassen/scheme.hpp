@@ -39,8 +39,14 @@ struct Quarters {
 void combine_inputs(const Quarters& x, std::int64_t count, float* to, std::int64_t step);
 /// The same of those products only whose left factor is a sum.
 void combine_input_sums(const Quarters& x, std::int64_t count, float* to, std::int64_t step);
-/// The same of the right factors, of all products.
-void combine_weights(const Quarters& w, std::int64_t count, float* to, std::int64_t step);
+/// Rows of weights, `row` values from one to the next, each of `width` that are made to whole
+/// vectors behind. Their right factors are rows of `width`, each behind the other.
+struct WeightRows {
+  const float *w11, *w12, *w21, *w22;
+  std::int64_t rows, row, width;
+};
+/// to[m * step + i] = the right factors of product m.
+void combine_weights(const WeightRows& weights, float* to, std::int64_t step);
 
 /// Pieces of lines along pixels, `pitch` values apart and `width` long; their factors are
 /// `piece_step` apart. What stands behind a piece's width in its last vectors is undefined.

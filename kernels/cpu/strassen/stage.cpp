@@ -33,26 +33,21 @@ void StrassenStage::run(const std::byte* image, std::int64_t first, std::int64_t
   for (std::int64_t piece = first; piece < last; ++piece) stage_rows(piece);
 }
 
-/// The element, of channel 0, that a tap reads for an output pixel; -1 on padding.
-std::int64_t StrassenStage::pixel_at(std::int64_t pixel, std::int64_t tap) const {
+/// Of channel 0, for an output pixel.
+std::int64_t StrassenStage::element_of(std::int64_t pixel) const {
   const ConvGeometry& conv = shape_.conv;
   if (shape_.flat) return pixel * conv.input.stride[4];
-  Digits pixels(pixel), taps(tap);
+  Digits digits(pixel);
   std::int64_t offset = 0;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    const std::int64_t at = pixels.take(shape_.output_lens[axis]) * conv.stride[axis] -
-                            conv.pad_lo[axis] + taps.take(conv.filter[axis]) * conv.dilation[axis];
-    if (at < 0 || at >= conv.input.len[axis + 2]) return -1;
-    offset += at * conv.input.stride[axis + 2];
-  }
+  for (std::size_t axis = 3; axis-- > 0;)
+    offset +=
+        digits.take(shape_.output_lens[axis]) * conv.stride[axis] * conv.input.stride[axis + 2];
   return offset;
 }
 
-const float* StrassenStage::channels_of(std::int64_t pixel, std::int64_t tap,
-                                        float* widened) const {
-  const std::int64_t offset = pixel < shape_.pixels() ? pixel_at(pixel, tap) : -1;
-  if (offset < 0) return zeros_;
-  const std::byte* from = image_ + offset * bytes_;
+const float* StrassenStage::channels_of(std::int64_t pixel, float* widened) const {
+  if (pixel >= shape_.pixels()) return zeros_;
+  const std::byte* from = image_ + element_of(pixel) * bytes_;
   if (shape_.input == DType::f32) return reinterpret_cast<const float*>(from);
   moves_.widen(from, 1, widened, shape_.inputs());
   return widened;
@@ -61,16 +56,15 @@ const float* StrassenStage::channels_of(std::int64_t pixel, std::int64_t tap,
 void StrassenStage::stage_rows(std::int64_t piece) {
   const std::int64_t first = plan_.pixels.first(piece), count = plan_.pixels.width(piece);
   const std::int64_t half = plan_.half, rest = shape_.inputs() - half;
-  const bool sums = plan_.input == PairTileSpec::Input::scalars;
+  const auto combine =
+      plan_.input == PairTileSpec::Input::scalars ? combine_input_sums : combine_inputs;
   float* to = at(piece);
-  for (std::int64_t i = 0; i < count; ++i, to += plan_.stage_row)
-    for (std::int64_t tap = 0; tap < plan_.taps(); ++tap) {
-      const float* x1 = channels_of(first + i, tap, lines_[0]);
-      const float* x2 = channels_of(first + count + i, tap, lines_[1]);
-      (sums ? combine_input_sums : combine_inputs)(
-          {{x1, half}, {x1 + half, rest}, {x2, half}, {x2 + half, rest}}, half, to + tap * half,
-          plan_.stage_product(piece));
-    }
+  for (std::int64_t i = 0; i < count; ++i, to += plan_.stage_row) {
+    const float* x1 = channels_of(first + i, lines_[0]);
+    const float* x2 = channels_of(first + count + i, lines_[1]);
+    combine({{x1, half}, {x1 + half, rest}, {x2, half}, {x2 + half, rest}}, half, to,
+            plan_.stage_product(piece));
+  }
 }
 
 /// Pixels [first, end) of a channel, where they lie or gathered; none of one that does not exist.
@@ -85,7 +79,7 @@ Operand StrassenStage::line_of(std::int64_t channel, std::int64_t first, std::in
   const std::int64_t row = shape_.flat ? end : shape_.output_lens[2];
   for (std::int64_t pixel = first; pixel < end;) {
     const std::int64_t count = std::min(row - pixel % row, end - pixel);
-    moves_.widen(plane + pixel_at(pixel, 0) * bytes_, step, line + pixel - first, count);
+    moves_.widen(plane + element_of(pixel) * bytes_, step, line + pixel - first, count);
     pixel += count;
   }
   return {line, end - first};
@@ -99,7 +93,8 @@ void StrassenStage::stage_lines(std::int64_t last) {
   const std::int64_t end = pixels.first(last - 1) + (apart ? 0 : pixels.width(last - 1)) +
                            pixels.count(last - 1, apart ? 0 : 1);
   const std::int64_t second = pixels.distance(first_);
-  const bool sums = plan_.input == PairTileSpec::Input::scalars;
+  const auto combine =
+      plan_.input == PairTileSpec::Input::scalars ? combine_line_sums : combine_lines;
   for (std::int64_t channel = 0; channel < plan_.half; ++channel) {
     Operand x[4];
     for (int i = 0; i < 2; ++i) {
@@ -116,9 +111,8 @@ void StrassenStage::stage_lines(std::int64_t last) {
                               .pitch = apart ? width : 2 * width,
                               .piece_step = piece_step_,
                               .step = plan_.stage_product(piece)};
-      (sums ? combine_line_sums : combine_lines)(
-          {x[0].from(from), x[1].from(from), x[2].from(behind), x[3].from(behind)}, pieces,
-          at(piece) + channel * round_up(width, 16));
+      combine({x[0].from(from), x[1].from(from), x[2].from(behind), x[3].from(behind)}, pieces,
+              at(piece) + channel * round_up(width, 16));
       piece = alike;
     }
   }

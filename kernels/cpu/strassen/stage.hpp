@@ -9,9 +9,9 @@ namespace fuseplan::cpu {
 
 /// Makes the left factors that are staged, piece after piece of pixels, each as long as the
 /// longest:
-///   [piece][product][pixel][tap, channel] where channels are inner,
-///   [piece][product][channel][pixel] otherwise, lines of whole vectors, of single taps only.
-/// Zeros stand for padding and for what the second halves lack.
+///   [piece][product][pixel][channel] where channels are inner,
+///   [piece][product][channel][pixel] otherwise, lines of whole vectors.
+/// Zeros stand for what the second halves lack.
 class StrassenStage {
  public:
   /// Takes what it needs of `scratch` for blocks of up to so many pieces.
@@ -24,8 +24,8 @@ class StrassenStage {
   float* at(std::int64_t piece) const { return factors_ + (piece - first_) * piece_step_; }
 
  private:
-  std::int64_t pixel_at(std::int64_t pixel, std::int64_t tap) const;
-  const float* channels_of(std::int64_t pixel, std::int64_t tap, float* widened) const;
+  std::int64_t element_of(std::int64_t pixel) const;
+  const float* channels_of(std::int64_t pixel, float* widened) const;
   void stage_rows(std::int64_t piece);
   Operand line_of(std::int64_t channel, std::int64_t first, std::int64_t end, float* line) const;
   void stage_lines(std::int64_t last);

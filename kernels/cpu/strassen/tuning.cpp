@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/conv1x1/product_loop.hpp"
@@ -17,12 +18,12 @@ constexpr std::int64_t kFloat = sizeof(float);
 struct TileSize {
   int rows, vectors;
 };
-// Where the estimate cannot tell two apart, the earlier. A vector beside many scalars keeps what is
-// read of either in the first-level cache.
+// Where the estimate cannot tell two apart, the one with fewer kernels, then the earlier. A vector
+// beside many scalars keeps what is read of either in the first-level cache.
 constexpr TileSize kTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
                                {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
 
-/// In multiply-adds of a vector, as conv1x1's.
+/// In multiply-adds of a vector, as conv1x1's. What else takes time is known in cycles.
 class Estimate {
  public:
   Estimate(const Conv1x1Shape& shape, const StrassenConfig& config, const CoreRates& rates)
@@ -33,23 +34,43 @@ class Estimate {
         lanes_(Halves::of_lanes(config.by_channel ? shape.outputs() : shape.pixels(),
                                 config.vectors)) {}
 
+  /// Kernels that differ.
+  int kernels() const {
+    int rows = 0, lanes = 0;
+    for (int kind = 0; kind < Halves::kKinds; ++kind) {
+      rows += rows_.kind_size(kind) > 0 ? 1 : 0;
+      lanes += lanes_.kind_size(kind) > 0 ? 1 : 0;
+    }
+    return rows * lanes;
+  }
+
   double products() const {
+    return std::max(products_of_an_image(), streaming()) * static_cast<double>(shape_.images());
+  }
+
+ private:
+  double products_of_an_image() const {
     double sum = staging();
     for (int r = 0; r < Halves::kKinds; ++r)
       for (int l = 0; l < Halves::kKinds; ++l)
         sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
-    return sum * static_cast<double>(shape_.images());
+    return sum;
   }
 
- private:
+  /// Weights that no second-level cache keeps come from behind it once a block.
+  double streaming() const {
+    const double weights =
+        kStrassenProducts * depth() * static_cast<double>(ceil_div(shape_.outputs(), 2) * kFloat);
+    if (weights <= rates_.second_level_bytes) return 0;
+    const double rate = weights < rates_.third_level_bytes ? rates_.third_level : rates_.behind;
+    const auto blocks = static_cast<double>(ceil_div(shape_.pixels(), config_.block));
+    return blocks * weights / rate / rates_.product;
+  }
+
   static double count(const Halves& halves, int kind) {
     return static_cast<double>(halves.kind_end(kind) - (kind == 0 ? 0 : halves.kind_end(kind - 1)));
   }
-  double depth() const {
-    const ConvGeometry& conv = shape_.conv;
-    return static_cast<double>(conv.filter[0] * conv.filter[1] * conv.filter[2] *
-                               ceil_div(shape_.inputs(), 2));
-  }
+  double depth() const { return static_cast<double>(ceil_div(shape_.inputs(), 2)); }
   bool makes_sums_in_passing() const { return !config_.by_channel && !config_.staged; }
 
   /// The four quarters of a tile.
@@ -60,9 +81,9 @@ class Estimate {
     const double sums = rows * units;
     const double turned =
         config_.by_channel && !shape_.lanes_are_channels ? rates_.turned_store : 3;
-    constexpr double kTile = 120, kShared = 9;  // a sum is kept, fetched and added to others
-    return kStrassenProducts * depth() * product(rows, vectors, units) + kTile +
-           (kShared + 4 * turned) * sums;
+    constexpr double kTile = 130, kShared = 10;  // cycles; a sum is kept, fetched, added to others
+    return kStrassenProducts * depth() * product(rows, vectors, units) + 4 * turned * sums +
+           (kTile + kShared * sums) / rates_.product;
   }
 
   /// One depth of a product.
@@ -88,14 +109,16 @@ class Estimate {
     return rows > (rates_.first_level_ways - 1) * static_cast<double>(places) ? kMissing : 1;
   }
 
-  /// Of an image: vectors of four quarters are read, and of four or seven factors written.
+  /// Of an image: vectors of four quarters are read, and of four or seven factors written. Pixels
+  /// that a stride keeps of a plane come with twice the lines and more.
   double staging() const {
     if (makes_sums_in_passing()) return 0;
-    constexpr double kSums = 25, kFactors = 40;
+    constexpr double kSums = 28, kFactors = 44, kGathered = 220;  // cycles
     const bool channels_inner = shape_.conv.input.stride[1] == 1;
     const double lanes = channels_inner ? 16 : std::min(config_.rows, 16);
+    const double factors = channels_inner || shape_.flat ? kFactors : kGathered;
     return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
-           (config_.staged ? kFactors : kSums);
+           (config_.staged ? factors : kSums) / rates_.product;
   }
 
   const Conv1x1Shape& shape_;
@@ -115,10 +138,8 @@ bool must_stage(const Conv1x1Shape& shape, bool by_channel) {
 /// are read whole, as each lies elsewhere.
 std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
   constexpr std::int64_t kRows = 128 << 10, kPlanes = 256 << 10, kWholePlane = 1 << 20;
-  const ConvGeometry& conv = shape.conv;
-  const std::int64_t pixel =
-      shape.inputs() * conv.filter[0] * conv.filter[1] * conv.filter[2] * kFloat;
-  if (conv.input.stride[1] == 1) return std::max<std::int64_t>(1, kRows / pixel);
+  const std::int64_t pixel = shape.inputs() * kFloat;
+  if (shape.conv.input.stride[1] == 1) return std::max<std::int64_t>(1, kRows / pixel);
   if (by_channel && shape.pixels() * pixel <= kWholePlane) return shape.pixels();
   return std::max<std::int64_t>(1, kPlanes / pixel);
 }
@@ -126,6 +147,7 @@ std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
 struct Candidate {
   StrassenConfig config;
   double products;
+  int kernels;
 };
 
 /// In the order of the table.
@@ -140,7 +162,8 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
       for (const TileSize& tile : kTiles) {
         const StrassenConfig config{by_channel, tile.rows, tile.vectors,
                                     block_of(shape, by_channel), staged};
-        candidates.push_back({config, Estimate(shape, config, rates).products()});
+        const Estimate estimate(shape, config, rates);
+        candidates.push_back({config, estimate.products(), estimate.kernels()});
       }
     }
   }
@@ -171,7 +194,7 @@ std::vector<StrassenConfig> strassen_tuning_space(const Conv1x1Shape& shape,
   constexpr double kSame = 1.01;
   const double least = kSame * std::ranges::min(candidates, {}, &Candidate::products).products;
   std::ranges::stable_sort(candidates, {}, [&](const Candidate& candidate) {
-    return std::max(candidate.products, least);
+    return std::pair(std::max(candidate.products, least), candidate.kernels);
   });
   std::vector<StrassenConfig> configs;
   for (const Candidate& candidate : candidates) configs.push_back(candidate.config);

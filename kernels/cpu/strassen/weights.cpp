@@ -13,6 +13,8 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kSquare = 16;
+constexpr std::int64_t kAtOnce = 4 * kSquare;  // input channels of either half
+constexpr std::int64_t kAhead = 64;            // weights of a row
 
 /// A piece of output channels, a few input channels of either half at a time: their weights are
 /// turned, so that output channels are neighbours, and then combined.
@@ -21,36 +23,31 @@ class PiecePreparer {
   PiecePreparer(const StrassenPlan& plan, const void* raw, std::int64_t piece, float* prepared,
                 Scratch& scratch)
       : plan_(plan),
-        conv_(plan.shape.conv),
+        output_step_(plan.shape.conv.weight_stride[0]),
+        input_step_(plan.shape.conv.weight_stride[1]),
         bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
+        is_float_(plan.shape.weights == DType::f32),
         to_(prepared),
         half_(plan.channels.width(piece)),
         row_(round_up(half_, kSquare)),
         product_(plan.weight_product(piece)),
         moves_(moves_for(plan.shape.weights, Isa::avx512)) {
-    for (int i = 0; i < 2; ++i) {
-      const std::int64_t first = plan.channels.first(piece) + i * plan.channels.distance(piece);
-      outputs_[i] = {static_cast<const std::byte*>(raw) + first * conv_.weight_stride[0] * bytes_,
-                     plan.channels.count(piece, i)};
-    }
-    const auto take = [&](std::int64_t floats) {
-      return scratch.take_array<float>(static_cast<std::size_t>(floats));
-    };
+    for (int i = 0; i < 2; ++i)
+      outputs_[i] = {raw_strassen_weights(plan, raw, piece, i), plan.channels.count(piece, i)};
     for (auto& inputs : turned_)
-      for (float*& turned : inputs) turned = take(plan.taps() * kSquare * row_);
-    factors_ = take(kStrassenProducts * row_);
-    taps_are_inner_ = conv_.weight_stride[1] == plan.taps() && is_dense();
-    channels_are_inner_ = conv_.weight_stride[1] == 1;
+      for (float*& turned : inputs)
+        turned = scratch.take_array<float>(static_cast<std::size_t>(kAtOnce * row_));
   }
 
   void prepare() {
-    for (std::int64_t channel = 0; channel < plan_.half; channel += kSquare) {
-      const std::int64_t count = std::min(kSquare, plan_.half - channel);
+    for (std::int64_t channel = 0; channel < plan_.half; channel += kAtOnce) {
+      const std::int64_t count = std::min(kAtOnce, plan_.half - channel);
       for (int inputs = 0; inputs < 2; ++inputs)
         for (int outputs = 0; outputs < 2; ++outputs)
           turn(channel + inputs * plan_.half, count, outputs_[outputs], turned_[inputs][outputs]);
-      for (std::int64_t tap = 0; tap < plan_.taps(); ++tap)
-        for (std::int64_t i = 0; i < count; ++i) combine(tap, channel, i);
+      combine_weights(
+          {turned_[0][0], turned_[0][1], turned_[1][0], turned_[1][1], count, row_, half_},
+          to_ + channel * half_, product_);
     }
   }
 
@@ -61,95 +58,59 @@ class PiecePreparer {
     std::int64_t count;  ///< that exist
   };
 
-  /// A filter's taps follow one another.
-  bool is_dense() const {
-    std::int64_t step = 1;
-    for (std::size_t axis = 3; axis-- > 0; step *= conv_.filter[axis])
-      if (conv_.filter[axis] > 1 && conv_.weight_stride[axis + 2] != step) return false;
-    return true;
+  const std::byte* at(const Outputs& outputs, std::int64_t output, std::int64_t input) const {
+    return outputs.weights + (output * output_step_ + input * input_step_) * bytes_;
   }
 
-  std::int64_t tap_offset(std::int64_t tap) const {
-    Digits digits(tap);
-    std::int64_t offset = 0;
-    for (std::size_t axis = 3; axis-- > 0;)
-      offset += digits.take(conv_.filter[axis]) * conv_.weight_stride[axis + 2];
-    return offset;
-  }
-
-  const std::byte* at(const Outputs& outputs, std::int64_t output, std::int64_t element) const {
-    return outputs.weights + (output * conv_.weight_stride[0] + element) * bytes_;
-  }
-
-  float* row(float* turned, std::int64_t tap, std::int64_t i) const {
-    return turned + (tap * kSquare + i) * row_;
-  }
-
-  /// [tap][input channel][output channel] of so many input channels, zeros for what is not there.
+  /// [input channel][output channel] of so many input channels, zeros for what is not there.
   void turn(std::int64_t channel, std::int64_t count, const Outputs& outputs, float* turned) {
     const std::int64_t there = std::min(count, plan_.shape.inputs() - channel);
-    if (there < count)
-      for (std::int64_t tap = 0; tap < plan_.taps(); ++tap)
-        std::fill_n(row(turned, tap, count - 1), row_, 0.0F);
-    if (there < kSquare || !(taps_are_inner_ || channels_are_inner_))
-      return gather(channel, there, outputs, turned);
+    if (there < count) std::fill_n(turned + there * row_, row_, 0.0F);
+    const std::int64_t whole = input_step_ == 1 ? there / kSquare * kSquare : 0;
     for (std::int64_t output = 0; output < row_; output += kSquare)
-      for (std::int64_t square = 0; square < plan_.taps(); ++square)
-        turn_square(channel, outputs, output, square, turned);
+      for (std::int64_t i = 0; i < whole; i += kSquare)
+        turn_square(channel + i, outputs, output, turned + i * row_ + output);
+    for (std::int64_t i = whole; i < there; ++i) {
+      float* to = turned + i * row_;
+      moves_.widen(at(outputs, 0, channel + i), output_step_, to, outputs.count);
+      std::fill(to + outputs.count, to + row_, 0.0F);
+    }
   }
 
-  /// One of as many squares as there are taps, each of 16 neighbouring weights.
-  void turn_square(std::int64_t channel, const Outputs& outputs, std::int64_t output,
-                   std::int64_t square, float* turned) {
+  void turn_square(std::int64_t input, const Outputs& outputs, std::int64_t output, float* turned) {
+    ask_for(outputs, output, input + kAhead);
+    const std::byte* first = at(outputs, output, input);
+    if (is_float_ && output + kSquare <= outputs.count)
+      return moves_.turn(reinterpret_cast<const float*>(first), output_step_, kSquare, kSquare,
+                         turned, row_);
     alignas(64) static constexpr float kZeros[kSquare] = {};
     alignas(64) float widened[kSquare][kSquare];
     const float* rows[kSquare];
     float* columns[kSquare];
-    const std::int64_t taps = plan_.taps();
-    const std::int64_t first =
-        taps_are_inner_ ? channel * taps + square * kSquare : tap_offset(square) + channel;
     for (std::int64_t i = 0; i < kSquare; ++i) {
       rows[i] =
-          output + i < outputs.count ? floats(at(outputs, output + i, first), widened[i]) : kZeros;
-      const std::int64_t place = square * kSquare + i;
-      columns[i] =
-          (taps_are_inner_ ? row(turned, place % taps, place / taps) : row(turned, square, i)) +
-          output;
+          output + i < outputs.count ? floats(at(outputs, output + i, input), widened[i]) : kZeros;
+      columns[i] = turned + i * row_;
     }
     moves_.transpose(rows, columns);
   }
 
+  /// Rows of weights are as many streams through memory, too many for hardware to foresee.
+  void ask_for(const Outputs& outputs, std::int64_t output, std::int64_t input) const {
+    const std::int64_t end = std::min(output + kSquare, outputs.count);
+    for (std::int64_t i = output; i < end; ++i) __builtin_prefetch(at(outputs, i, input), 0, 2);
+  }
+
   const float* floats(const std::byte* from, float* widened) const {
-    if (plan_.shape.weights == DType::f32) return reinterpret_cast<const float*>(from);
+    if (is_float_) return reinterpret_cast<const float*>(from);
     moves_.widen(from, 1, widened, kSquare);
     return widened;
   }
 
-  void gather(std::int64_t channel, std::int64_t count, const Outputs& outputs, float* turned) {
-    for (std::int64_t tap = 0; tap < plan_.taps(); ++tap)
-      for (std::int64_t i = 0; i < count; ++i) {
-        float* to = row(turned, tap, i);
-        moves_.widen(at(outputs, 0, tap_offset(tap) + (channel + i) * conv_.weight_stride[1]),
-                     conv_.weight_stride[0], to, outputs.count);
-        std::fill(to + outputs.count, to + row_, 0.0F);
-      }
-  }
-
-  void combine(std::int64_t tap, std::int64_t channel, std::int64_t i) {
-    const auto quarter = [&](int inputs, int outputs) {
-      return Operand{row(turned_[inputs][outputs], tap, i), row_};
-    };
-    const Quarters w{quarter(0, 0), quarter(0, 1), quarter(1, 0), quarter(1, 1)};
-    float* to = to_ + (tap * plan_.half + channel + i) * half_;
-    if (half_ == row_) return combine_weights(w, half_, to, product_);
-    combine_weights(w, half_, factors_, row_);
-    for (std::int64_t m = 0; m < kStrassenProducts; ++m)
-      std::copy_n(factors_ + m * row_, half_, to + m * product_);
-  }
-
   const StrassenPlan& plan_;
-  const ConvGeometry& conv_;
+  std::int64_t output_step_, input_step_;
   std::int64_t bytes_;  ///< of a raw weight
+  bool is_float_;
   float* to_;
   Outputs outputs_[2];
   std::int64_t half_;     ///< output channels of a half of the piece
@@ -157,14 +118,20 @@ class PiecePreparer {
   std::int64_t product_;  ///< floats from product to product
   Moves moves_;
   float* turned_[2][2];  ///< of halves of input channels and of output channels
-  float* factors_;       ///< of one depth, where they are no whole vectors
-  bool taps_are_inner_ = false, channels_are_inner_ = false;
 };
 
 }  // namespace
 
 std::size_t strassen_weight_bytes(const StrassenPlan& plan) {
   return static_cast<std::size_t>(plan.weight_offset(plan.channels.pieces())) * sizeof(float);
+}
+
+const std::byte* raw_strassen_weights(const StrassenPlan& plan, const void* raw, std::int64_t piece,
+                                      int half) {
+  const std::int64_t output = plan.channels.first(piece) + half * plan.channels.distance(piece);
+  return static_cast<const std::byte*>(raw) +
+         output * plan.shape.conv.weight_stride[0] *
+             static_cast<std::int64_t>(size_of(plan.shape.weights));
 }
 
 void prepare_strassen_piece(const StrassenPlan& plan, const void* raw, std::int64_t piece,
