@@ -16,27 +16,22 @@ struct Probe {
   std::vector<OpBody> tail;
 };
 
-// Large enough that no solver refuses for want of work.
-constexpr std::int64_t kChannels = 64, kLength = 30;
-
-/// One value per channel.
-Tensor parameters(int rank) {
-  Dims lens(static_cast<std::size_t>(rank), 1);
-  lens[1] = kChannels;
+/// One value per channel of a tensor.
+Tensor parameters(const Tensor& value) {
+  Dims lens(value.lens.size(), 1);
+  lens[1] = value.lens[1];
   return packed(DType::f32, lens, Layout::channels_first);
 }
 
+// Large enough that no solver refuses for want of work.
 struct Base {
   const char* word;
   bool has_conv;
-  std::int64_t groups, taps;
+  std::int64_t channels, length, groups, taps;
 };
-constexpr Base kBases[] = {{"conv", true, 1, 3},
-                           {"conv1x1", true, 1, 1},
-                           {"groups", true, 2, 3},
-                           {"groups", true, kChannels / 4, 3},
-                           {"depthwise", true, kChannels, 3},
-                           {nullptr, false, 1, 3}};
+constexpr Base kBases[] = {{"conv", true, 64, 30, 1, 3},       {"conv1x1", true, 2048, 60, 1, 1},
+                           {"groups", true, 64, 30, 2, 3},     {"groups", true, 64, 30, 16, 3},
+                           {"depthwise", true, 64, 30, 64, 3}, {nullptr, false, 64, 30, 1, 3}};
 
 enum class Place { conv, any, alone };  ///< of a convolution, behind anything, or first of all
 
@@ -58,19 +53,19 @@ constexpr Feature kFeatures[] = {
     {"dilation", Place::conv,
      [](Probe& p, const Tensor&) { std::ranges::fill(p.conv.dilation, 2); }},
     {"bias", Place::any,
-     [](Probe& p, const Tensor& value) { p.tail = {BiasOp{parameters(value.rank())}}; }},
+     [](Probe& p, const Tensor& value) { p.tail = {BiasOp{parameters(value)}}; }},
     {"norm", Place::any,
      [](Probe& p, const Tensor& value) {
-       p.tail = {NormOp{NormMode::spatial, parameters(value.rank())}};
+       p.tail = {NormOp{NormMode::spatial, parameters(value)}};
      }},
     {"activation", Place::any,
      [](Probe& p, const Tensor&) { p.tail = {ActivationOp{Activation::GELU_ERF}}; }},
     {"add", Place::any, [](Probe& p, const Tensor& value) { p.tail = {AddOp{value}}; }},
     {"scale_shift", Place::any,
-     [](Probe& p, const Tensor& value) { p.tail = {ScaleShiftOp{parameters(value.rank())}}; }},
+     [](Probe& p, const Tensor& value) { p.tail = {ScaleShiftOp{parameters(value)}}; }},
     {"norm_training", Place::alone,
      [](Probe& p, const Tensor& value) {
-       p.tail = {NormTrainingOp{NormMode::spatial, parameters(value.rank())}};
+       p.tail = {NormTrainingOp{NormMode::spatial, parameters(value)}};
      }},
     {"activation_backward", Place::alone,
      [](Probe& p, const Tensor& value) {
@@ -78,19 +73,19 @@ constexpr Feature kFeatures[] = {
      }},
     {"norm_backward", Place::alone,
      [](Probe& p, const Tensor& value) {
-       p.tail = {NormBackwardOp{NormMode::spatial, parameters(value.rank()), value}};
+       p.tail = {NormBackwardOp{NormMode::spatial, parameters(value), value}};
      }},
     {"statistics", Place::any,
-     [](Probe& p, const Tensor& value) { p.tail = {StatisticsOp{parameters(value.rank())}}; }},
+     [](Probe& p, const Tensor& value) { p.tail = {StatisticsOp{parameters(value)}}; }},
 };
 
 Problem problem_of(const Base& base, const Feature& feature, DType dtype, int rank, Layout layout,
                    bool with_statistics) {
   const auto axes = static_cast<std::size_t>(rank - 2);
-  Dims lens(static_cast<std::size_t>(rank), kLength), filter(lens.size(), base.taps);
+  Dims lens(static_cast<std::size_t>(rank), base.length), filter(lens.size(), base.taps);
   lens[0] = 2;
-  lens[1] = filter[0] = kChannels;
-  filter[1] = kChannels / base.groups;
+  lens[1] = filter[0] = base.channels;
+  filter[1] = base.channels / base.groups;
   const Tensor input = packed(dtype, lens, layout);
   Probe probe{Conv{.pad_lo = Dims(axes, 0),
                    .pad_hi = Dims(axes, 0),
@@ -104,7 +99,7 @@ Problem problem_of(const Base& base, const Feature& feature, DType dtype, int ra
   std::vector<Op> ops;
   if (base.has_conv) ops.push_back({ConvOp{probe.conv, plain.weights}, {}});
   for (OpBody& body : probe.tail) ops.push_back({std::move(body), {}});
-  if (with_statistics) ops.push_back({StatisticsOp{parameters(rank)}, {}});
+  if (with_statistics) ops.push_back({StatisticsOp{parameters(input)}, {}});
   return Problem(input, std::move(ops));
 }
 

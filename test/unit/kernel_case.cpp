@@ -209,9 +209,8 @@ std::vector<Op> tail_ops(Tail tail, const fuseplan::Dims& lens, DType dtype, Str
     case Tail::add_gelu:
       return {{AddOp{like(lens)}, {}}, {ActivationOp{A::GELU_ERF}, {}}};
     case Tail::gelu_add_mish:
-      return {{ActivationOp{A::GELU_TANH}, {}},
-              {AddOp{like(lens)}, {}},
-              {ActivationOp{A::MISH}, {}}};
+      return {
+          {ActivationOp{A::GELU_TANH}, {}}, {AddOp{like(lens)}, {}}, {ActivationOp{A::MISH}, {}}};
     case Tail::requantise:
       return {{ScaleShiftOp{params(DType::f32)}, {}},
               {AddOp{like(lens)}, {}},

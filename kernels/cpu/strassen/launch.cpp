@@ -41,7 +41,7 @@ class Walk {
         stage_(plan_, ceil_div(plan_.pixels.pieces(), launch.blocks), scratch_) {
     if (launch.in_passing())
       piece_weights_ = scratch_.take_array<float>(
-          static_cast<std::size_t>(kStrassenProducts * plan_.half * plan_.channels.most_width()));
+          static_cast<std::size_t>(kStrassenProducts * plan_.weight_product(0)));
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>(

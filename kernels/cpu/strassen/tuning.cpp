@@ -138,10 +138,11 @@ bool must_stage(const Conv1x1Shape& shape, bool by_channel) {
 /// are read whole, as each lies elsewhere.
 std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
   constexpr std::int64_t kRows = 128 << 10, kPlanes = 256 << 10, kWholePlane = 1 << 20;
+  constexpr std::int64_t kFewest = 56;  // of pixels, that weights are worth coming for
   const std::int64_t pixel = shape.inputs() * kFloat;
-  if (shape.conv.input.stride[1] == 1) return std::max<std::int64_t>(1, kRows / pixel);
+  if (shape.conv.input.stride[1] == 1) return std::max(kFewest, kRows / pixel);
   if (by_channel && shape.pixels() * pixel <= kWholePlane) return shape.pixels();
-  return std::max<std::int64_t>(1, kPlanes / pixel);
+  return std::max(kFewest, kPlanes / pixel);
 }
 
 struct Candidate {
