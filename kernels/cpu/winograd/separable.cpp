@@ -14,12 +14,14 @@ namespace {
 
 using VectorAccess = std::function<void(int index, const Vec& v)>;
 
-/// Emits one LinearMap. Values are loaded when they are first needed and give their register back
+using TakeInput = std::function<int(int index)>;
+
+/// Emits one LinearMap. Values are taken when they are first needed and give their register back
 /// after their last use.
 class MapCode {
  public:
-  MapCode(VectorCode& code, const LinearMap& map, VectorAccess load, VectorAccess store)
-      : code_(code), map_(map), load_(std::move(load)), store_(std::move(store)) {
+  MapCode(VectorCode& code, const LinearMap& map, TakeInput take, VectorAccess store)
+      : code_(code), map_(map), take_(std::move(take)), store_(std::move(store)) {
     const std::size_t values = static_cast<std::size_t>(map.inputs) + map.steps.size();
     registers_.assign(values, kNone);
     last_use_.assign(values, 0);
@@ -37,10 +39,7 @@ class MapCode {
 
   Vec value(int number) {
     int& index = registers_[static_cast<std::size_t>(number)];
-    if (index == kNone) {
-      index = code_.vectors().take();
-      load_(number, code_.vec(index));
-    }
+    if (index == kNone) index = take_(number);
     return code_.vec(index);
   }
 
@@ -102,10 +101,20 @@ class MapCode {
 
   VectorCode& code_;
   const LinearMap& map_;
-  VectorAccess load_, store_;
+  TakeInput take_;
+  VectorAccess store_;
   std::vector<int> registers_;
   std::vector<std::size_t> last_use_;
 };
+
+/// Inputs that a walk loads, each into a register of its own.
+TakeInput loaded(VectorCode& code, const VectorAccess& load) {
+  return [&code, load](int index) {
+    const int taken = code.vectors().take();
+    load(index, code.vec(taken));
+    return taken;
+  };
+}
 
 /// Emits `body` for `count` turns of a loop.
 void emit_turns(VectorCode& code, int count, const std::function<void()>& body) {
@@ -131,6 +140,11 @@ void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& 
   for (const std::uint32_t factor : factors | std::views::take(kMost)) code.hoist(factor);
 }
 
+void emit_map(VectorCode& code, const LinearMap& map, const TakeInput& take,
+              const VectorAccess& store) {
+  MapCode(code, map, take, store).emit();
+}
+
 void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap& horizontal,
                     const MatrixWalk& load_columns, const MatrixWalk& store_rows) {
   const Xbyak::Reg64 at = code.r12;
@@ -141,7 +155,7 @@ void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap
           "a matrix needs neighbouring slots");
   code.lea(at, code.slot(slots.front()));
   emit_turns(code, columns, [&] {
-    MapCode(code, vertical, load_columns.move, [&](int row, const Vec& v) {
+    MapCode(code, vertical, loaded(code, load_columns.move), [&](int row, const Vec& v) {
       code.vmovaps(code.ptr[at + row * row_bytes], v);
     }).emit();
     load_columns.next();
@@ -152,7 +166,7 @@ void emit_separable(VectorCode& code, const LinearMap& vertical, const LinearMap
     const auto load = [&](int column, const Vec& v) {
       code.vmovaps(v, code.ptr[at + column * code.bytes()]);
     };
-    MapCode(code, horizontal, load, store_rows.move).emit();
+    MapCode(code, horizontal, loaded(code, load), store_rows.move).emit();
     store_rows.next();
     code.add(at, row_bytes);
   });

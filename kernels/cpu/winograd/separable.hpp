@@ -15,6 +15,11 @@ struct MatrixWalk {
   std::function<void()> next;
 };
 
+/// Emits a map of vectors. `take` gives the number of the register that an input is in, when it is
+/// first needed: the map gives it back after its last use. `store` may not change its vector.
+void emit_map(VectorCode& code, const LinearMap& map, const std::function<int(int index)>& take,
+              const std::function<void(int index, const Vec& v)>& store);
+
 /// Emits Y = V X H^T for matrices of vectors, as a loop over the columns of X, which `vertical`
 /// maps, and one over the rows of the result, which `horizontal` maps. What is in between stays in
 /// the stack frame. Uses r12 and r13, which `enter` saves.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cpu/stem/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/status.hpp"
+#include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/rows.hpp"
+#include "kernels/cpu/stem/launch.hpp"
+#include "kernels/cpu/stem/plan.hpp"
+#include "kernels/cpu/stem/tuning.hpp"
+#include "kernels/cpu/winograd/transforms.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+class StemRecipe final : public Recipe {
+ public:
+  StemRecipe(const StemPlan& plan, const SplitChain& chain) : plan_(plan), chain_(chain) {}
+
+  std::vector<Function> emit() const override {
+    constexpr Isa kIsa = Isa::avx512;
+    std::vector<Function> functions;
+    for (const StemTileSpec& spec : plan_.specs())
+      functions.push_back({fmt::format("stem_{}_tiles", spec.tiles), emit_stem_tiles(spec)});
+    const auto& [rows, columns] = std::tie(*plan_.rows, *plan_.columns);
+    functions.push_back({"stem_input", emit_input_transform(kIsa, DType::f32, rows, columns,
+                                                            plan_.width() * kFloat, true, 0)});
+    functions.push_back({"stem_filter", emit_filter_transform(kIsa, rows, columns, false)});
+    functions.push_back({"stem_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, kIsa))});
+    if (!chain_.channels.roots.empty())
+      functions.push_back({"stem_channels", emit_channel_prologue(chain_, kIsa, plan_.outputs())});
+    return functions;
+  }
+
+  std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
+    return stem_program(plan_, chain_, entries);
+  }
+
+ private:
+  StemPlan plan_;
+  SplitChain chain_;
+};
+
+}  // namespace
+
+std::optional<std::string> stem_geometry_refusal(const Problem& problem) {
+  // Other layers at stride 1 are cpu_winograd's. A vector's weights stay in the second-level cache.
+  constexpr std::int64_t kFew = 16, kMostChannels = 256;
+  const Conv& op = problem.conv()->conv;
+  const ConvGeometry conv = geometry_of(problem);
+  if (op.spatial() != 2) return fmt::format("{} spatial axes", op.spatial());
+  if (conv.groups != 1) return fmt::format("{} groups", conv.groups);
+  if (conv.dilation[1] != 1 || conv.dilation[2] != 1) return "dilation above 1";
+  const std::int64_t phases = conv.stride[1] * conv.stride[2];
+  if (conv.group_inputs > kMostChannels / phases || (phases == 1 && conv.group_inputs >= kFew))
+    return fmt::format("{} input channels at stride {}x{}", conv.group_inputs, conv.stride[1],
+                       conv.stride[2]);
+  for (std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
+    const std::int64_t taps = phases_of(conv, axis).taps;
+    if (taps != 3 && taps != 4)
+      return fmt::format("{} taps at stride {}", conv.filter[axis], conv.stride[axis]);
+    // Outputs that see nothing but padding are exactly what the chain makes of zero; a transformed
+    // tile would leave a rounding error there.
+    if (op.pad_lo[axis - 1] >= conv.filter[axis] || op.pad_hi[axis - 1] >= conv.filter[axis])
+      return "padding as wide as the filter";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> stem_layout_refusal(const Problem& problem, const SplitChain& chain) {
+  return lane_refusal(direct_shape(problem, chain).tensors());
+}
+
+std::vector<StemConfig> stem_configs(const Problem& problem, const CoreRates& rates) {
+  return stem_tuning_space(direct_shape(problem, {}), rates);
+}
+
+double stem_speedup(const Problem& problem, const CoreRates& rates) {
+  const DirectShape shape = direct_shape(problem, {});
+  const StemPlan plan = stem_plan(shape, stem_tuning_space(shape, rates).front());
+  return direct_cycles(shape, rates) / stem_cycles(plan, rates);
+}
+
+std::shared_ptr<const Recipe> stem_recipe(const Problem& problem, const SplitChain& chain,
+                                          const StemConfig& config) {
+  const DirectShape shape = direct_shape(problem, chain);
+  const Axis* rows = find_axis(phases_of(shape.conv, 1).taps, config.rows);
+  const Axis* columns = find_axis(phases_of(shape.conv, 2).taps, config.columns);
+  require(rows != nullptr && columns != nullptr, Status::BadParm,
+          "there are no tiles of {}x{} outputs for this filter", config.rows, config.columns);
+  require(stem_tiles_fit(*columns, config.tiles), Status::BadParm,
+          "{} tiles at once do not fit the registers of AVX-512", config.tiles);
+  return std::make_shared<StemRecipe>(stem_plan(shape, config), chain);
+}
+
+}  // namespace fuseplan::cpu
