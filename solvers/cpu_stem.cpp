@@ -34,7 +34,7 @@ class CpuStem final : public Solver {
     verdict.need(
         !geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
         "1 group, a stride or fewer than 16 inputs, up to 256 with their phases, 3 or 4 taps a "
-        "phase of each axis",
+        "phase of each axis, 16 products or more for each output",
         {}, 0);
     verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it multiplies and adds what the definition does not", 0);
@@ -67,7 +67,7 @@ class CpuStem final : public Solver {
     return {
         "f32:1x3x40x44:nchw;conv(f32:64x3x7x7,pad=3x3,stride=2x2);bias(f32:1x64x1x1);"
         "norm(spatial,f32:1x64x1x1);activation(relu)",
-        "f32:2x3x27x31:nhwc;conv(f32:50x3x3x3,pad=1x1);add(f32:2x50x27x31:nhwc);activation(relu)",
+        "f32:2x13x27x31:nhwc;conv(f32:50x13x3x3,pad=1x1);add(f32:2x50x27x31:nhwc);activation(relu)",
         "f16:1x4x30x33:nhwc;conv(f16:72x4x5x5,pad=2x2,stride=2x2);activation(gelu_erf)",
         "f32:1x3x70x61:nchw;conv(f32:96x3x11x11,pad=2x2,stride=4x4);activation(relu)",
     };

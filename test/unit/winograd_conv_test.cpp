@@ -65,8 +65,8 @@ TEST_P(WinogradConv, EverySize) {
 // Filters of each height and width, in every tile there is for them.
 TEST_P(WinogradConv, EveryFilter) {
   int number = 0, tiles = 0;
-  for (const std::int64_t height : {1, 3, 5, 7})
-    for (const std::int64_t width : {1, 3, 5, 7}) {
+  for (const std::int64_t height : {1, 3, 4, 5, 7})
+    for (const std::int64_t width : {1, 3, 4, 5, 7}) {
       if (height * width == 1 || height * width == 49) continue;
       const std::int64_t top = number % height, left = number % width;
       for (const auto& [rows, columns] : {std::pair{12, 31}, {9, 8}}) {
@@ -81,6 +81,27 @@ TEST_P(WinogradConv, EveryFilter) {
       }
     }
   EXPECT_GT(tiles, 100);
+}
+
+// At stride 2, of both sides or of one, in every tile there is: every size to several tiles, and
+// each padding.
+TEST_P(WinogradConv, EveryTileAtStrideTwo) {
+  int number = 0;
+  for (std::int64_t size = 1; size <= 25; ++size) {
+    const std::int64_t other = 3 + size * 5 % 23, top = size % 3, left = size / 3 % 3;
+    const std::int64_t rows = number % 6 == 4 ? 1 : 2, columns = number % 6 == 5 ? 1 : 2;
+    const ConvCase shape{{2, 16 + number % 5, size, other},
+                         {35, 16 + number % 5, 3, 3},
+                         {{top, left}, {2 - size % 2, 1 + left % 2}, {rows, columns}, {1, 1}, 1}};
+    const Problem problem =
+        this->problem(shape, kAllTails[number % 4], kTypes[number % 3], kTypes[number / 3 % 3]);
+    ++number;
+    run(problem, cpu::winograd_configs(problem, GetParam().isa));
+  }
+  run(problem({{1, 20, 7, 150}, {40, 20, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+              Tail::everything));
+  run(problem({{1, 32, 161, 160}, {8, 32, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+              Tail::add_gelu));
 }
 
 TEST_P(WinogradConv, EveryType) {
@@ -149,6 +170,7 @@ TEST_P(WinogradConv, SameBitsForAnyThreadCount) {
   const ConvCase cases[] = {
       {{3, 40, 31, 33}, {70, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 64, 7, 8}, {200, 64, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{2, 33, 21, 44}, {48, 33, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
   };
   const cpu::Isa isa = GetParam().isa;
   for (const ConvCase& shape : cases) {

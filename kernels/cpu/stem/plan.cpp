@@ -6,17 +6,11 @@
 #include "base/integer.hpp"
 
 namespace fuseplan::cpu {
-namespace {
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
-
-}  // namespace
 
 Phases phases_of(const ConvGeometry& conv, std::size_t axis) {
-  const std::int64_t stride = conv.stride[axis], padding = conv.pad_lo[axis];
-  const std::int64_t first = floor_div(-padding, stride);
-  const std::int64_t last = floor_div(conv.filter[axis] - 1 - padding, stride);
-  return {.count = stride, .first = first, .taps = last - first + 1, .padding = padding};
+  const std::int64_t stride = conv.stride[axis];
+  return {
+      .count = stride, .taps = ceil_div(conv.filter[axis], stride), .padding = conv.pad_lo[axis]};
 }
 
 StemSegment StemPlan::segment(std::int64_t unit) const {
@@ -59,8 +53,8 @@ StemPlan stem_plan(const DirectShape& shape, const StemConfig& config) {
   const ConvGeometry& conv = shape.conv;
   plan.row_phases = phases_of(conv, 1);
   plan.column_phases = phases_of(conv, 2);
-  plan.rows = find_axis(plan.row_phases.taps, config.rows);
-  plan.columns = find_axis(plan.column_phases.taps, config.columns);
+  plan.rows = find_axis(plan.row_phases.taps, 1, config.rows);
+  plan.columns = find_axis(plan.column_phases.taps, 1, config.columns);
   plan.channels = conv.group_inputs * plan.row_phases.count * plan.column_phases.count;
   plan.tile_rows = ceil_div(conv.output.len[3], config.rows);
   plan.tile_columns = ceil_div(conv.output.len[4], config.columns);

@@ -12,18 +12,20 @@
 
 namespace fuseplan::cpu {
 
-/// An axis of a convolution with a stride s, as one without: input s * j + a is input j of phase a,
-/// and output i is the sum over phases a and steps q of
-///   weight[s * q + a + padding] * phase_a[i + q],   first <= q < first + taps
+/// An axis of a convolution with a stride s, as one without: padded input s * j + a is input j of
+/// phase a, and output i is the sum over phases a and steps q < taps of
+///   weight[s * q + a] * phase_a[i + q]
 /// (zero where there is no such weight). Phases become channels.
 struct Phases {
   std::int64_t count = 1;  ///< the stride
-  std::int64_t first = 0, taps = 1;
+  std::int64_t taps = 1;
   std::int64_t padding = 0;
 
-  /// Which weight of the axis it is; negative or too large if there is none.
-  std::int64_t tap(std::int64_t phase, std::int64_t step) const {
-    return count * (first + step) + phase + padding;
+  /// Which weight of the axis it is; too large if there is none.
+  std::int64_t tap(std::int64_t phase, std::int64_t step) const { return count * step + phase; }
+  /// Where input j of a phase is; negative or too large if it is padding.
+  std::int64_t input(std::int64_t phase, std::int64_t j) const {
+    return count * j + phase - padding;
   }
 };
 Phases phases_of(const ConvGeometry& conv, std::size_t axis);

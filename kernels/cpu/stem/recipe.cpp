@@ -11,6 +11,7 @@
 #include "kernels/cpu/stem/launch.hpp"
 #include "kernels/cpu/stem/plan.hpp"
 #include "kernels/cpu/stem/tuning.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/winograd/transforms.hpp"
 
 namespace fuseplan::cpu {
@@ -20,7 +21,8 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 class StemRecipe final : public Recipe {
  public:
-  StemRecipe(const StemPlan& plan, const SplitChain& chain) : plan_(plan), chain_(chain) {}
+  StemRecipe(const StemPlan& plan, const SplitChain& chain, bool streaming)
+      : plan_(plan), chain_(chain), streaming_(streaming) {}
 
   std::vector<Function> emit() const override {
     constexpr Isa kIsa = Isa::avx512;
@@ -31,7 +33,9 @@ class StemRecipe final : public Recipe {
     functions.push_back({"stem_input", emit_input_transform(kIsa, DType::f32, rows, columns,
                                                             plan_.width() * kFloat, true, 0)});
     functions.push_back({"stem_filter", emit_filter_transform(kIsa, rows, columns, false)});
-    functions.push_back({"stem_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, kIsa))});
+    RowsSpec finish = rows_spec(plan_.shape.tensors(), chain_, kIsa);
+    finish.streaming = streaming_;
+    functions.push_back({"stem_rows", emit_rows(finish)});
     if (!chain_.channels.roots.empty())
       functions.push_back({"stem_channels", emit_channel_prologue(chain_, kIsa, plan_.outputs())});
     return functions;
@@ -44,6 +48,7 @@ class StemRecipe final : public Recipe {
  private:
   StemPlan plan_;
   SplitChain chain_;
+  bool streaming_;
 };
 
 }  // namespace
@@ -60,15 +65,19 @@ std::optional<std::string> stem_geometry_refusal(const Problem& problem) {
   if (conv.group_inputs > kMostChannels / phases || (phases == 1 && conv.group_inputs >= kFew))
     return fmt::format("{} input channels at stride {}x{}", conv.group_inputs, conv.stride[1],
                        conv.stride[2]);
+  std::int64_t least = conv.group_inputs;
   for (std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
     const std::int64_t taps = phases_of(conv, axis).taps;
     if (taps != 3 && taps != 4)
       return fmt::format("{} taps at stride {}", conv.filter[axis], conv.stride[axis]);
-    // Outputs that see nothing but padding are exactly what the chain makes of zero; a transformed
-    // tile would leave a rounding error there.
     if (op.pad_lo[axis - 1] >= conv.filter[axis] || op.pad_hi[axis - 1] >= conv.filter[axis])
       return "padding as wide as the filter";
+    const std::int64_t padding = std::max(op.pad_lo[axis - 1], op.pad_hi[axis - 1]);
+    least *= std::min(conv.filter[axis] - padding, conv.input.len[2 + axis]);
   }
+  // Where padding leaves fewer, errors are no longer small beside those of a sum of products.
+  constexpr std::int64_t kFewestProducts = 16;
+  if (least < kFewestProducts) return fmt::format("{} products for an output at the border", least);
   return std::nullopt;
 }
 
@@ -89,13 +98,16 @@ double stem_speedup(const Problem& problem, const CoreRates& rates) {
 std::shared_ptr<const Recipe> stem_recipe(const Problem& problem, const SplitChain& chain,
                                           const StemConfig& config) {
   const DirectShape shape = direct_shape(problem, chain);
-  const Axis* rows = find_axis(phases_of(shape.conv, 1).taps, config.rows);
-  const Axis* columns = find_axis(phases_of(shape.conv, 2).taps, config.columns);
+  const Axis* rows = find_axis(phases_of(shape.conv, 1).taps, 1, config.rows);
+  const Axis* columns = find_axis(phases_of(shape.conv, 2).taps, 1, config.columns);
   require(rows != nullptr && columns != nullptr, Status::BadParm,
           "there are no tiles of {}x{} outputs for this filter", config.rows, config.columns);
   require(stem_tiles_fit(*columns, config.tiles), Status::BadParm,
           "{} tiles at once do not fit the registers of AVX-512", config.tiles);
-  return std::make_shared<StemRecipe>(stem_plan(shape, config), chain);
+  const StemPlan plan = stem_plan(shape, config);
+  return with_streaming(shape.tensors(), chain, StemPlan::kLanes, [&](bool streaming) {
+    return std::make_shared<StemRecipe>(plan, chain, streaming);
+  });
 }
 
 }  // namespace fuseplan::cpu

@@ -66,8 +66,8 @@ StemStage::StemStage(const StemPlan& plan, const void* input, Scratch& scratch)
 }
 
 void StemStage::run(const StemSegment& segment) {
-  const std::int64_t row = segment.row * plan_.rows->outputs + plan_.row_phases.first;
-  const Columns columns{segment.column * plan_.columns->outputs + plan_.column_phases.first,
+  const std::int64_t row = segment.row * plan_.rows->outputs;
+  const Columns columns{segment.column * plan_.columns->outputs,
                         segment.tiles * plan_.columns->outputs + plan_.columns->taps - 1};
   float* to = staged_;
   for (std::int64_t i = 0; i < plan_.rows->inputs();
@@ -84,18 +84,21 @@ const std::byte* StemStage::row_of(std::int64_t image, std::int64_t row) const {
 
 void StemStage::stage_pixels(std::int64_t image, std::int64_t row, const Columns& columns,
                              float* to) {
-  const std::int64_t run = plan_.column_phases.count * plan_.inputs();
+  const Phases& phases = plan_.column_phases;
+  const std::int64_t run = phases.count * plan_.inputs();
   const std::int64_t length = view_.len[4] * plan_.inputs();
   // Columns whose runs lie inside the image are joined together, those at its ends one by one.
-  const std::int64_t inside = std::clamp(-columns.first, std::int64_t{0}, columns.count);
-  const std::int64_t behind = std::clamp(length / run - columns.first, inside, columns.count);
+  const std::int64_t inside = std::clamp(ceil_div(phases.padding, phases.count) - columns.first,
+                                         std::int64_t{0}, columns.count);
+  const std::int64_t behind = std::clamp(
+      (view_.len[4] + phases.padding) / phases.count - columns.first, inside, columns.count);
   for (std::int64_t i = 0; i < columns.count;) {
     const std::int64_t count = i == inside && behind > inside ? behind - inside : 1;
-    const std::int64_t at = (columns.first + i) * run;
+    const std::int64_t at = phases.input(0, columns.first + i) * plan_.inputs();
     const float* rows[kMostPhases];
     for (std::int64_t phase = 0; phase < plan_.row_phases.count; ++phase) {
       const auto* from =
-          reinterpret_cast<const float*>(row_of(image, row * plan_.row_phases.count + phase));
+          reinterpret_cast<const float*>(row_of(image, plan_.row_phases.input(phase, row)));
       rows[phase] = from == nullptr ? nullptr : from + at;
     }
     const std::int64_t begin = std::clamp(-at, std::int64_t{0}, run);
@@ -108,23 +111,27 @@ void StemStage::stage_pixels(std::int64_t image, std::int64_t row, const Columns
 
 void StemStage::stage_lines(std::int64_t image, std::int64_t row, const Columns& columns,
                             float* to) {
-  const std::int64_t pitch = plan_.staged_columns(), phases = plan_.column_phases.count;
+  const std::int64_t pitch = plan_.staged_columns();
+  const Phases& phases = plan_.column_phases;
   float* line = lines_;
   for (std::int64_t row_phase = 0; row_phase < plan_.row_phases.count; ++row_phase) {
-    const std::byte* from = row_of(image, row * plan_.row_phases.count + row_phase);
-    for (std::int64_t phase = 0; phase < phases; ++phase) {
-      // Columns of the phase that the input has.
-      const std::int64_t have = ceil_div(view_.len[4] - phase, phases);
+    const std::byte* from = row_of(image, plan_.row_phases.input(row_phase, row));
+    for (std::int64_t phase = 0; phase < phases.count; ++phase) {
+      // Columns of the phase from `position` of the input on, counted from the first.
+      const auto columns_at = [&](std::int64_t position) {
+        const std::int64_t padded = std::max<std::int64_t>(0, position + phases.padding - phase);
+        return ceil_div(padded, phases.count) - columns.first;
+      };
       const std::int64_t begin = from == nullptr
                                      ? columns.count
-                                     : std::clamp(-columns.first, std::int64_t{0}, columns.count);
-      const std::int64_t end = std::clamp(have - columns.first, begin, columns.count);
-      const std::int64_t first = (columns.first + begin) * phases + phase;
+                                     : std::clamp(columns_at(0), std::int64_t{0}, columns.count);
+      const std::int64_t end = std::clamp(columns_at(view_.len[4]), begin, columns.count);
+      const std::int64_t first = phases.input(phase, columns.first + begin);
       for (std::int64_t channel = 0; channel < plan_.inputs(); ++channel, line += pitch) {
         std::fill_n(line, begin, 0.0F);
         if (begin < end)
           moves_.widen(from + (channel * view_.stride[1] + first * view_.stride[4]) * bytes_,
-                       phases * view_.stride[4], line + begin, end - begin);
+                       phases.count * view_.stride[4], line + begin, end - begin);
         std::fill(line + end, line + pitch, 0.0F);
       }
     }

@@ -27,14 +27,15 @@ double product_cycles(const StemPlan& plan, const CoreRates& rates) {
 
 double stem_cycles(const StemPlan& plan, const CoreRates& rates) {
   // To transform a vector of a position's input, and of its sums; to apply the chain to an output.
-  constexpr double kInput = 11, kSum = 3, kOutput = 6;
+  const double input = 1.1 * rates.transform, sum = 0.3 * rates.transform;
+  const double output = 0.6 * rates.transform;
   const auto positions = static_cast<double>(plan.positions());
   const auto outputs = static_cast<double>(plan.rows->outputs * plan.columns->outputs);
   const double vector =
       positions * static_cast<double>(plan.channels) * product_cycles(plan, rates) +
-      kSum * positions + kOutput * outputs;
+      sum * positions + output * outputs;
   const double tile = static_cast<double>(plan.vectors) * vector +
-                      kInput * positions * static_cast<double>(plan.width() / StemPlan::kLanes);
+                      input * positions * static_cast<double>(plan.width() / StemPlan::kLanes);
   const std::int64_t tiles = plan.shape.conv.output.len[0] * plan.tile_rows * plan.tile_columns;
   return static_cast<double>(tiles) * tile;
 }

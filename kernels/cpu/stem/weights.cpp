@@ -53,8 +53,7 @@ class VectorTransform {
               const std::int64_t row = plan_.row_phases.tap(row_phase, r);
               const std::int64_t column = plan_.column_phases.tap(phase, s);
               std::fill_n(to, kLanes, 0.0F);
-              if (row < 0 || row >= conv.filter[1] || column < 0 || column >= conv.filter[2])
-                continue;
+              if (row >= conv.filter[1] || column >= conv.filter[2]) continue;
               const std::int64_t at = output * conv.weight_stride[0] +
                                       channel * conv.weight_stride[1] +
                                       row * conv.weight_stride[3] + column * conv.weight_stride[4];
@@ -87,9 +86,7 @@ void transform_stem_weights(const StemPlan& plan, FilterKernel kernel, const voi
 }
 
 std::string stem_weight_format(const StemPlan& plan) {
-  const ConvGeometry& conv = plan.shape.conv;
-  return fmt::format("stem:{}x{}:{}x{}", plan.config.rows, plan.config.columns, conv.pad_lo[1],
-                     conv.pad_lo[2]);
+  return fmt::format("stem:{}x{}", plan.config.rows, plan.config.columns);
 }
 
 }  // namespace fuseplan::cpu

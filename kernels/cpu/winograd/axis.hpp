@@ -27,19 +27,27 @@ struct LinearMap {
 /// networks", CVPR 2016): m outputs are A^T [ (G g) .* (B^T d) ] of the m + r - 1 inputs d and the
 /// r taps g, one product for each of the points where polynomials are evaluated. The maps follow
 /// from the points. With one tap nothing is transformed.
+///
+/// At stride 2 every other input meets every other tap, so F(m, r) of 3 taps is F(m, 2) of the
+/// inputs with even numbers and of the outer taps, plus m products with the middle one.
 struct Axis {
-  int taps = 0;      ///< r
+  int taps = 0;  ///< r
+  int stride = 1;
   int outputs = 0;   ///< m
   LinearMap input;   ///< B^T
   LinearMap filter;  ///< G
   LinearMap output;  ///< A^T
-  int inputs() const { return outputs + taps - 1; }
+  /// As many as products.
+  int inputs() const { return (outputs - 1) * stride + taps; }
+  /// Of them, those where polynomials are evaluated: they make the error.
+  int points() const { return inputs() - (stride - 1) * outputs; }
+  int step() const { return outputs * stride; }  ///< from one tile's first input to the next's
 };
 
 /// Axes for filters of so many taps, by the number of outputs; none if there are no points for
 /// them. They live as long as the process.
-std::vector<const Axis*> axes_of(std::int64_t taps);
+std::vector<const Axis*> axes_of(std::int64_t taps, std::int64_t stride = 1);
 /// The one with that many outputs, or nullptr.
-const Axis* find_axis(std::int64_t taps, int outputs);
+const Axis* find_axis(std::int64_t taps, std::int64_t stride, int outputs);
 
 }  // namespace fuseplan::cpu

@@ -10,10 +10,15 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
+/// Columns of so many tiles beside each other.
+std::int64_t columns_of(const WinogradPlan& plan, std::int64_t tiles) {
+  return (tiles * plan.columns->outputs - 1) * plan.columns->stride + plan.columns->taps;
+}
+
 // Columns of a staged row: those of a segment's tiles, rounded up to the widest square.
 std::int64_t staged_columns(const WinogradPlan& plan) {
   constexpr std::int64_t kSquare = 16;
-  return round_up(kSegmentColumns + plan.columns->taps - 1, kSquare);
+  return round_up(columns_of(plan, plan.segment_tiles()), kSquare);
 }
 
 }  // namespace
@@ -70,10 +75,10 @@ void InputTransform::run(std::int64_t first, std::int64_t last, float* output) {
 void InputTransform::run_in_place(const Segment& segment, float* output) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t height = plan_.rows->inputs(), width = plan_.columns->inputs();
-  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
+  const std::int64_t row = segment.row * plan_.rows->step() - conv.pad_lo[1];
   const Inside rows = inside(row, height, view_.len[3]);
   for (std::int64_t tile = 0; tile < segment.tiles; ++tile, output += plan_.tile_stride()) {
-    const std::int64_t column = (segment.column + tile) * plan_.columns->outputs - conv.pad_lo[2];
+    const std::int64_t column = (segment.column + tile) * plan_.columns->step() - conv.pad_lo[2];
     const Inside columns = inside(column, width, view_.len[4]);
     InputCall call{
         points_.data(),
@@ -96,7 +101,7 @@ void InputTransform::run_in_place(const Segment& segment, float* output) {
 }
 
 void InputTransform::run_staged(const Segment& segment, float* output) {
-  const std::int64_t tile_bytes = plan_.columns->outputs * plan_.lanes() * kFloat;
+  const std::int64_t tile_bytes = plan_.columns->step() * plan_.lanes() * kFloat;
   for (std::int64_t channel = 0; channel < plan_.inputs(); channel += plan_.lanes()) {
     stage_channels(segment, channel);
     for (std::int64_t tile = 0; tile < segment.tiles; ++tile) {
@@ -111,9 +116,9 @@ void InputTransform::run_staged(const Segment& segment, float* output) {
 void InputTransform::stage_channels(const Segment& segment, std::int64_t channel) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t lanes = plan_.lanes();
-  const std::int64_t row = segment.row * plan_.rows->outputs - conv.pad_lo[1];
-  const std::int64_t column = segment.column * plan_.columns->outputs - conv.pad_lo[2];
-  const std::int64_t columns = segment.tiles * plan_.columns->outputs + plan_.columns->taps - 1;
+  const std::int64_t row = segment.row * plan_.rows->step() - conv.pad_lo[1];
+  const std::int64_t column = segment.column * plan_.columns->step() - conv.pad_lo[2];
+  const std::int64_t columns = columns_of(plan_, segment.tiles);
   const Inside rows = inside(row, plan_.rows->inputs(), view_.len[3]);
   const Inside within = inside(column, columns, view_.len[4]);
   const std::int64_t channels = std::min(lanes, plan_.inputs() - channel);

@@ -9,6 +9,7 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float), kLine = 16;
+constexpr int kMostPoints = 48;  // of a tile: where its errors reach the bound
 
 // The positions of a tile are read and written together: multiples of 4 KB would meet in one set of
 // the cache.
@@ -84,10 +85,9 @@ std::int64_t WinogradPlan::passing_weights_stride() const {
 
 std::vector<TileAxes> winograd_axes(const ConvGeometry& conv) {
   std::vector<TileAxes> tiles;
-  for (const Axis* rows : axes_of(conv.filter[1]))
-    for (const Axis* columns : axes_of(conv.filter[2]))
-      if (static_cast<std::size_t>(rows->inputs() * columns->inputs()) <= kMostPositions)
-        tiles.push_back({rows, columns});
+  for (const Axis* rows : axes_of(conv.filter[1], conv.stride[1]))
+    for (const Axis* columns : axes_of(conv.filter[2], conv.stride[2]))
+      if (rows->points() * columns->points() <= kMostPoints) tiles.push_back({rows, columns});
   return tiles;
 }
 
@@ -96,8 +96,8 @@ WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConf
   plan.isa = isa;
   plan.config = config;
   plan.shape = shape;
-  plan.rows = find_axis(shape.conv.filter[1], config.rows);
-  plan.columns = find_axis(shape.conv.filter[2], config.columns);
+  plan.rows = find_axis(shape.conv.filter[1], shape.conv.stride[1], config.rows);
+  plan.columns = find_axis(shape.conv.filter[2], shape.conv.stride[2], config.columns);
   const View& output = shape.conv.output;
   plan.tile_rows = ceil_div(output.len[3], config.rows);
   plan.tile_columns = ceil_div(output.len[4], config.columns);

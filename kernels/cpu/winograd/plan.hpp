@@ -70,7 +70,7 @@ struct WinogradPlan {
 };
 
 /// Of a tile, and of its filter (5x7): Execute keeps as many without allocating.
-constexpr std::size_t kMostPositions = 48, kMostTaps = 35;
+constexpr std::size_t kMostPositions = 121, kMostTaps = 35;
 
 /// The axes of a tile that are in question for the convolution: all but those whose errors would
 /// multiply to more than the bound in the README.

@@ -27,7 +27,7 @@ std::int64_t next_tile_bytes(const WinogradPlan& plan) {
   const View& input = plan.shape.conv.input;
   const auto size = static_cast<std::int64_t>(size_of(plan.shape.input));
   if (!plan.input_channels_last() || input.elements() * size < kFarBytes) return 0;
-  return plan.columns->outputs * input.stride[4] * size;
+  return plan.columns->step() * input.stride[4] * size;
 }
 
 class WinogradRecipe final : public Recipe {

@@ -23,13 +23,15 @@ std::optional<WinogradRefusal> refuse_convolution(const Problem& problem,
   const Conv& op = problem.conv()->conv;
   if (op.spatial() != 2)
     return refuse(Kind::convolution, fmt::format("{} spatial axes", op.spatial()), "2");
-  if (conv.stride != kOnes) return refuse(Kind::convolution, "stride above 1", "stride 1");
   if (conv.dilation != kOnes) return refuse(Kind::convolution, "dilation above 1", "dilation 1");
   if (conv.groups != 1)
     return refuse(Kind::convolution, fmt::format("{} groups", conv.groups), "1 group");
   if (conv.filter[1] * conv.filter[2] == 1 || winograd_axes(conv).empty())
-    return refuse(Kind::convolution, fmt::format("filter {}x{}", conv.filter[1], conv.filter[2]),
-                  "sides of 1, 3, 5 or 7 taps, neither 1x1 nor 7x7");
+    return refuse(Kind::convolution,
+                  fmt::format("filter {}x{} at strides {}x{}", conv.filter[1], conv.filter[2],
+                              conv.stride[1], conv.stride[2]),
+                  "sides of 1, 3, 4, 5 or 7 taps at stride 1 or 3 at stride 2, neither 1x1 nor "
+                  "7x7");
   // Outputs that see nothing but padding are exactly what the chain makes of zero; a transformed
   // tile would leave a rounding error there.
   for (std::size_t axis = 0; axis < 2; ++axis) {

@@ -48,7 +48,10 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const double turn = plan.input_channels_last() ? 0 : kPerTurn;
   const double transforms = positions * tiles * (input_vectors + output_vectors) * rates.transform *
                             (passes_of(plan) / 2 + turn) * width_factor(plan);
-  return std::max(products, stream) + transforms;
+  // Half vectors have half the weights on the way at a time: from memory some are waited for.
+  const bool waits = plan.isa != Isa::avx512 && weights >= rates.third_level_bytes;
+  const double waited = waits ? stream / 4 : 0;
+  return std::max(products, stream) + waited + transforms;
 }
 
 double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
@@ -71,15 +74,16 @@ std::span<const ProductTile> product_tiles(Isa isa) {
 }
 
 // As many as keep the transformed tiles and their sums in the second-level cache. With the weights
-// of all positions beyond every cache, more at a time pay although they do not fit.
+// of all positions beyond every cache, more at a time pay although they do not fit, as long as a
+// third level keeps them.
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
   constexpr std::int64_t kMany = 112, kUsual = 28, kFew = 14;
   constexpr std::size_t kLargeWeights = 16 << 20;
-  constexpr std::int64_t kKept = 3 << 19;
-  if (winograd_weight_bytes(plan) > kLargeWeights) return kMany;
-  const std::int64_t kept = plan.positions() * (plan.inputs() + plan.outputs()) * kUsual *
+  constexpr std::int64_t kKept = 3 << 19, kKeptFar = 24 << 20;
+  const std::int64_t tile = plan.positions() * (plan.inputs() + plan.outputs()) *
                             static_cast<std::int64_t>(sizeof(float));
-  return kept > kKept && plan.tiles > kUsual ? kFew : kUsual;
+  if (winograd_weight_bytes(plan) > kLargeWeights && tile * kMany <= kKeptFar) return kMany;
+  return tile * kUsual > kKept && plan.tiles > kUsual ? kFew : kUsual;
 }
 
 using RankedTile = std::pair<double, WinogradConfig>;
