@@ -103,11 +103,13 @@ typedef enum FUSEPLAN_INT {
   FUSEPLAN_CONVOLUTION_ATTRIB_DETERMINISTIC = 1, /* 0 or 1. Only kernels whose result is the same in
                                                     every run */
   FUSEPLAN_CONVOLUTION_ATTRIB_STRICT = 32 /* 0 or 1. Only kernels that multiply and add what the
-                                             definition does; no Winograd, no FFT, no
-                                             f32 as sums of bf16. Without it an infinity
-                                             or NaN in x may also make NaN of outputs up to
-                                             6 pixels away which do not read it, and an
-                                             infinity in x or w may give NaN */
+                                             definition does; no Winograd, no Strassen, no FFT,
+                                             no f32 as sums of bf16. Without it an infinity or
+                                             NaN in x may also make NaN of outputs which do not
+                                             read it: up to 4 pixels of y beside one that does,
+                                             or with 1x1 filters one other pixel of the batch;
+                                             one in w, with 1x1 filters, one other channel of
+                                             y; and an infinity in x or w may give NaN */
 } fuseplanConvolutionAttrib_t;
 
 typedef enum FUSEPLAN_INT {

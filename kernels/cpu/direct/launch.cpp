@@ -107,7 +107,7 @@ class Walk {
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
       if (plan_.asks_ahead) ahead_.share(call);
-      if (last && !finish) {
+      if (last && !finish && !plan_.rows.streaming) {
         const std::int64_t column = tile.column - strip.column;
         chain_.expect_stores(channels_, column, column + tile.pixels);
       }

@@ -33,6 +33,17 @@ bool is_addressable(const DirectPlan& plan) {
   });
 }
 
+// Of the output in channels in vectors, each pixel; of what is turned, strips that start with a
+// line.
+bool stores_whole_lines(const DirectPlan& plan) {
+  if (plan.in_registers) return true;
+  const std::int64_t bytes = static_cast<std::int64_t>(size_of(plan.shape.output));
+  return !plan.shape.lanes_are_channels &&
+         std::ranges::all_of(plan.tiling.strips, [&](const Strip& strip) {
+           return strip.column * bytes % kCacheLine == 0;
+         });
+}
+
 class DirectRecipe final : public Recipe {
  public:
   DirectRecipe(DirectPlan plan, const SplitChain& chain) : plan_(std::move(plan)), chain_(chain) {}
@@ -112,7 +123,8 @@ std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitC
           to_text(config));
   const auto make = [&](bool streaming) {
     DirectPlan made = plan;
-    made.finish.streaming = streaming;
+    (made.in_registers ? made.finish.streaming : made.rows.streaming) = streaming;
+    made.rows.fences = false;
     return std::make_shared<DirectRecipe>(std::move(made), chain);
   };
   // Longer sums take as long as it takes to have the output's lines (3 to 64 channels by 3x3, 13
@@ -120,8 +132,9 @@ std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitC
   // gain).
   constexpr std::int64_t kShortSum = 96;
   const bool is_short = shape.conv.group_inputs * shape.taps() <= kShortSum;
-  return plan.in_registers && is_short ? with_streaming(shape.tensors(), chain, plan.lanes(), make)
-                                       : make(false);
+  return is_short && stores_whole_lines(plan)
+             ? with_streaming(shape.tensors(), chain, plan.lanes(), make)
+             : make(false);
 }
 
 }  // namespace fuseplan::cpu

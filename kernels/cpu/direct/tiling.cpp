@@ -91,10 +91,14 @@ class RowCutter {
     return {0, used == 0 ? 0 : static_cast<int>(spec.taps)};
   }
 
+  // A strip's sums, and these turned, stay in the first-level cache.
   Tiling finish() {
+    constexpr std::int64_t kSums = 4096, kFewest = 64;
+    const std::int64_t lanes = std::int64_t{base_.vectors} * lanes_of(base_.isa);
+    const std::int64_t most = std::clamp(kSums / lanes, kFewest, kStripPixels);
     for (std::size_t i = 0; i < tiling_.tiles.size(); ++i) {
       const Tile& tile = tiling_.tiles[i];
-      if (tiling_.strips.empty() || tiling_.strips.back().width + tile.pixels > kStripPixels)
+      if (tiling_.strips.empty() || tiling_.strips.back().width + tile.pixels > most)
         tiling_.strips.push_back({i, i, tile.column, 0});
       tiling_.strips.back().last = i + 1;
       tiling_.strips.back().width += tile.pixels;

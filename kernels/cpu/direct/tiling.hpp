@@ -31,7 +31,7 @@ struct Tiling {
   std::vector<Strip> strips;
 };
 
-inline constexpr std::int64_t kStripPixels = 64;  ///< a strip's sums stay in the first-level cache
+inline constexpr std::int64_t kStripPixels = 112;  ///< of a strip, at most
 
 /// `base` carries what all variants share: isa, vectors and steps. Tiles get at most `pixels`.
 Tiling cut_row(const ConvGeometry& conv, const TileSpec& base, int pixels);

@@ -54,7 +54,7 @@ class RowsEmitter {
     leaves_.next_row();
     c.dec(c.stack_word(rows_));
     c.jnz(row);
-    if (spec_.streaming) c.sfence();
+    if (spec_.streaming && spec_.fences) c.sfence();
     c.leave();
     if (spec_.touching) {
       c.L(spanning);

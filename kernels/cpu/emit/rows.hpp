@@ -31,6 +31,9 @@ struct RowsSpec {
   /// Stores that bypass the caches, for outputs larger than them. Any alignment is right, lanes of
   /// a row before the first aligned address are stored one by one.
   bool streaming = false;
+  /// Orders them before what follows. Short calls leave it to the launch (fence_streams), as all
+  /// that is under way would be waited for.
+  bool fences = true;
   bool bf16 = false;  ///< Extensions::bf16
 };
 

@@ -158,7 +158,7 @@ class ColumnTiles final : public TileKernel {
   // had them in 0.9 of the time.
   void start_tile(const RowTile& tile) override {
     constexpr int kShortRow = 2;
-    if (vectors_of(tile) > kShortRow) return;
+    if (vectors_of(tile) > kShortRow || plan_.finish.streaming) return;
     const std::int64_t bytes =
         tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
     for (int k = 0; k < plan_.step; ++k)

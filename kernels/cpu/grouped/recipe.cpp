@@ -59,7 +59,7 @@ std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const Split
     return std::make_shared<GroupedRecipe>(plan, chain);
   };
   constexpr int kLanes = lanes_of(Isa::avx512);
-  const bool whole = shape.lanes_are_channels && shape.step == kLanes;
+  const bool whole = !shape.lanes_are_channels || shape.step == kLanes;
   return whole ? with_streaming(shape.tensors(), chain, kLanes, make) : make(false);
 }
 

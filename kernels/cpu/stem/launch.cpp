@@ -8,6 +8,7 @@
 #include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/stem/stage.hpp"
 #include "kernels/cpu/stem/weights.hpp"
+#include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
 namespace fuseplan::cpu {
@@ -129,6 +130,7 @@ class StemProgram final : public Program {
       Walk walk(plan_, kernels_, arguments, frame);
       const Range units = split(plan_.units(), parts, part);
       for (long unit = units.first; unit < units.last; ++unit) walk.run(plan_.segment(unit));
+      fence_streams();
     });
   }
 

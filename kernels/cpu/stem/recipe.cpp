@@ -35,6 +35,7 @@ class StemRecipe final : public Recipe {
     functions.push_back({"stem_filter", emit_filter_transform(kIsa, rows, columns, false)});
     RowsSpec finish = rows_spec(plan_.shape.tensors(), chain_, kIsa);
     finish.streaming = streaming_;
+    finish.fences = false;
     functions.push_back({"stem_rows", emit_rows(finish)});
     if (!chain_.channels.roots.empty())
       functions.push_back({"stem_channels", emit_channel_prologue(chain_, kIsa, plan_.outputs())});

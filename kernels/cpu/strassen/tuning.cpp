@@ -2,6 +2,7 @@
 #include "kernels/cpu/strassen/tuning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "kernels/cpu/conv1x1/product_loop.hpp"
 #include "kernels/cpu/strassen/halves.hpp"
 #include "kernels/cpu/strassen/scheme.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -50,7 +52,7 @@ class Estimate {
 
  private:
   double products_of_an_image() const {
-    double sum = staging();
+    double sum = staging() + far_lines();
     for (int r = 0; r < Halves::kKinds; ++r)
       for (int l = 0; l < Halves::kKinds; ++l)
         sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
@@ -95,7 +97,9 @@ class Estimate {
     const double loads = vector_load * units +
                          rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
     const double adds = passing ? rates_.addition * units : 0;
-    return std::max({rows * units + adds, loads, kLatency}) * conflict_factor(rows);
+    // Vectors of several planes' lines wait for them.
+    const double wait = passing && vectors > 1 ? 1.12 : 1;
+    return std::max({rows * units + adds, loads, kLatency}) * conflict_factor(rows) * wait;
   }
 
   // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
@@ -109,16 +113,40 @@ class Estimate {
     return rows > (rates_.first_level_ways - 1) * static_cast<double>(places) ? kMissing : 1;
   }
 
-  /// Of an image: vectors of four quarters are read, and of four or seven factors written. Pixels
-  /// that a stride keeps of a plane come with twice the lines and more.
+  /// Of an image: vectors of four quarters are read, and of four or seven factors written. Lines of
+  /// planes lie in as many pages; pixels that a stride keeps of them come with twice the lines.
   double staging() const {
     if (makes_sums_in_passing()) return 0;
-    constexpr double kSums = 28, kFactors = 44, kGathered = 220;  // cycles
-    const bool channels_inner = shape_.conv.input.stride[1] == 1;
-    const double lanes = channels_inner ? 16 : std::min(config_.rows, 16);
-    const double factors = channels_inner || shape_.flat ? kFactors : kGathered;
+    struct Cycles {
+      double sums, factors;
+    };
+    constexpr Cycles kPixels{28, 44}, kPlanes{60, 88}, kGathered{220, 220};
+    const Cycles& cycles = reads_pixels() ? kPixels : shape_.flat ? kPlanes : kGathered;
+    const auto pixels = static_cast<double>(rows_.most_width());  // staged by vectors of a piece's
+    const double lanes = reads_pixels() ? 16 : pixels / std::ceil(pixels / 16);
     return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
-           (config_.staged ? factors : kSums) / rates_.product;
+           (config_.staged ? cycles.factors : cycles.sums) / rates_.product;
+  }
+  bool reads_pixels() const { return shape_.conv.input.stride[1] == 1; }
+
+  /// What lines of planes from behind the second-level cache take longer than beside eight
+  /// products, as both halves of the pixels want theirs at once: of an image.
+  double far_lines() const {
+    if (shape_.lanes_are_channels) return 0;
+    const View &input = shape_.conv.input, &output = shape_.conv.output;
+    constexpr double kLine = 16;
+    double lines = 0;
+    for (const auto& [view, type] : {std::pair(&input, shape_.input), {&output, shape_.output}})
+      if (view->elements() * static_cast<std::int64_t>(size_of(type)) > kFarBytes)
+        lines += static_cast<double>(view->elements() / shape_.images()) / kLine;
+    return lines * far_line();
+  }
+  double far_line() const {
+    constexpr std::int64_t kLanes = 16;
+    constexpr double kInOrder = 1, kInParts = 8, kScalars = 15;
+    if (config_.by_channel) return config_.staged ? kInParts : kScalars;
+    const bool whole = shape_.pixels() / 2 % kLanes == 0;
+    return whole && config_.vectors == 1 ? kInOrder : kInParts;
   }
 
   const Conv1x1Shape& shape_;
