@@ -27,11 +27,13 @@ Tensor parameters(const Tensor& value) {
 struct Base {
   const char* word;
   bool has_conv;
-  std::int64_t channels, length, groups, taps;
+  std::int64_t inputs, outputs, length, groups, taps;
 };
-constexpr Base kBases[] = {{"conv", true, 64, 30, 1, 3},       {"conv1x1", true, 2048, 60, 1, 1},
-                           {"groups", true, 64, 30, 2, 3},     {"groups", true, 64, 30, 16, 3},
-                           {"depthwise", true, 64, 30, 64, 3}, {nullptr, false, 64, 30, 1, 3}};
+constexpr Base kBases[] = {
+    {"conv", true, 64, 64, 30, 1, 3},       {"conv1x1", true, 2048, 2048, 60, 1, 1},
+    {"few_inputs", true, 8, 64, 30, 1, 3},  {"few_inputs", true, 8, 64, 30, 1, 7},
+    {"groups", true, 64, 64, 30, 2, 3},     {"groups", true, 64, 64, 30, 16, 3},
+    {"depthwise", true, 64, 64, 30, 64, 3}, {nullptr, false, 64, 64, 30, 1, 3}};
 
 enum class Place { conv, any, alone };  ///< of a convolution, behind anything, or first of all
 
@@ -84,8 +86,9 @@ Problem problem_of(const Base& base, const Feature& feature, DType dtype, int ra
   const auto axes = static_cast<std::size_t>(rank - 2);
   Dims lens(static_cast<std::size_t>(rank), base.length), filter(lens.size(), base.taps);
   lens[0] = 2;
-  lens[1] = filter[0] = base.channels;
-  filter[1] = base.channels / base.groups;
+  lens[1] = base.inputs;
+  filter[0] = base.outputs;
+  filter[1] = base.inputs / base.groups;
   const Tensor input = packed(dtype, lens, layout);
   Probe probe{Conv{.pad_lo = Dims(axes, 0),
                    .pad_hi = Dims(axes, 0),
@@ -99,15 +102,25 @@ Problem problem_of(const Base& base, const Feature& feature, DType dtype, int ra
   std::vector<Op> ops;
   if (base.has_conv) ops.push_back({ConvOp{probe.conv, plain.weights}, {}});
   for (OpBody& body : probe.tail) ops.push_back({std::move(body), {}});
-  if (with_statistics) ops.push_back({StatisticsOp{parameters(input)}, {}});
+  if (with_statistics) {
+    const Tensor value = base.has_conv ? op_output(plain, input) : input;
+    ops.push_back({StatisticsOp{parameters(value)}, {}});
+  }
   return Problem(input, std::move(ops));
 }
 
-bool accepts(const Solver& solver, const Problem& problem, const Traits& traits) {
-  Verdict verdict(solver.id());
+// Lines of processors, as some solvers are expected to be slower than others on some of them.
+constexpr const char* kFamilies[] = {"generic", "zen4", "zen5", "sapphire", "sapphire_amx"};
+
+/// On a machine of any line that has what `traits` say.
+bool accepts(const Solver& solver, const Problem& problem, Traits traits) {
   const SplitChain chain = optimize(lower(problem), {});
-  solver.accepts({problem, chain, traits}, verdict);
-  return verdict.accepted();
+  return std::ranges::any_of(kFamilies, [&](const char* family) {
+    traits.family = family;
+    Verdict verdict(solver.id());
+    solver.accepts({problem, chain, traits}, verdict);
+    return verdict.accepted();
+  });
 }
 
 /// Ops of training are over real data.
