@@ -56,6 +56,11 @@ inline bool has_fast_pairs(const Question& question) {
   return question.traits.extensions.fast_bf16 && question.problem.input().dtype == DType::bf16 &&
          question.problem.conv()->weights.dtype == DType::bf16;
 }
+/// By how much, which kernels of f32 products have to make good.
+inline double pairs_speedup(const Question& question) {
+  constexpr double kSpeedup = 1.9;
+  return has_fast_pairs(question) ? kSpeedup : 1;
+}
 
 inline cpu::Target target_of(const Question& question) {
   return {question.traits.isa, question.traits.extensions};

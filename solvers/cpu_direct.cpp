@@ -52,7 +52,6 @@ class CpuDirect final : public Solver {
         "activation(silu)",
         "bf16:1x18x12x17:nchw;conv(bf16:33x18x5x3,pad=2x0,pad_hi=1x2);activation(tanh);scale_shift("
         "f32:1x33x1x1)",
-        "f32:1x3x112x128:nchw;conv(f32:64x3x3x3,pad=1x1);bias(f32:1x64x1x1);activation(relu)",
         "f32:1x3x33x33:nchw;conv(f32:64x3x7x7,pad=3x3,stride=2x2);norm(spatial,f32:1x64x1x1);"
         "activation(leakyrelu)",
         "f32:1x48x10x10:nhwc;conv(f32:60x12x3x3,pad=1x1,groups=4);bias(f32:1x60x1x1);activation("

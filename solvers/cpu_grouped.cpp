@@ -51,8 +51,6 @@ class CpuGrouped final : public Solver {
         "hardswish)",
         "bf16:1x10x11x33:nchw;conv(bf16:20x1x5x3,pad=2x1,pad_hi=1x2,dilation=1x2,groups=10);add("
         "bf16:1x20x10x32)",
-        "f32:1x32x112x128:nchw;conv(f32:64x2x3x3,pad=1x1,groups=16);bias(f32:1x64x1x1);"
-        "activation(relu)",
         "f32:1x16x5x9x9:nchw;conv(f32:32x2x3x3x3,pad=1x1x1,groups=8);bias(f32:1x32x1x1x1);"
         "activation(gelu_erf)",
         "bf16:2x48x12x7:nhwc;conv(bf16:16x12x3x3,pad=1x1,groups=4);activation(tanh);add("

@@ -33,15 +33,16 @@ class CpuStem final : public Solver {
     const auto geometry = cpu::stem_geometry_refusal(problem);
     verdict.need(
         !geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
-        "1 group, a stride or fewer than 16 inputs, up to 256 with their phases, 3 or 4 taps a "
-        "phase of each axis, 16 products or more for each output",
+        "1 group, a stride up to 48 or fewer than 16 inputs, up to 256 with their phases, 3 or 4 "
+        "taps a phase of each axis, 16 products or more for each output",
         {}, 0);
     verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it multiplies and adds what the definition does not", 0);
     if (!verdict.accepted()) return;
     need_layout(verdict, cpu::stem_layout_refusal(problem, question.chain));
     if (!verdict.accepted()) return;
-    const double speedup = cpu::stem_speedup(problem, cpu::core_rates(question.traits.family));
+    const double speedup = cpu::stem_speedup(problem, cpu::core_rates(question.traits.family)) /
+                           pairs_speedup(question);
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),

@@ -10,9 +10,6 @@ namespace {
 
 // What a larger error must bring.
 constexpr double kLeastSpeedup = 1.2;
-// What the direct kernel gains by pairs of bf16 where the CPU multiplies them fast; Winograd's
-// products are of f32.
-constexpr double kPairsSpeedup = 1.9;
 
 /// Largest errors are up to twice those of the direct kernels on data of like magnitude, with 7
 /// taps up to six times, see the README in kernels/cpu/winograd; the strict attribute switches it
@@ -43,7 +40,7 @@ class CpuWinograd final : public Solver {
     const Traits& traits = question.traits;
     const double speedup =
         cpu::winograd_speedup(question.problem, traits.isa, cpu::core_rates(traits.family)) /
-        (has_fast_pairs(question) ? kPairsSpeedup : 1);
+        pairs_speedup(question);
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),

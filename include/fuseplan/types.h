@@ -106,8 +106,8 @@ typedef enum FUSEPLAN_INT {
                                              definition does; no Winograd, no Strassen, no FFT,
                                              no f32 as sums of bf16. Without it an infinity or
                                              NaN in x may also make NaN of outputs which do not
-                                             read it: up to 4 pixels of y beside one that does,
-                                             or with 1x1 filters one other pixel of the batch;
+                                             read it: up to 4 pixels of y away from it, or with
+                                             1x1 filters of one other pixel of the batch;
                                              one in w, with 1x1 filters, one other channel of
                                              y; and an infinity in x or w may give NaN */
 } fuseplanConvolutionAttrib_t;

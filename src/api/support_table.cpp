@@ -30,7 +30,7 @@ struct Base {
   std::int64_t inputs, outputs, length, groups, taps;
 };
 constexpr Base kBases[] = {
-    {"conv", true, 64, 64, 30, 1, 3},       {"conv1x1", true, 2048, 2048, 60, 1, 1},
+    {"conv", true, 128, 128, 56, 1, 3},     {"conv1x1", true, 2048, 2048, 60, 1, 1},
     {"few_inputs", true, 8, 64, 30, 1, 3},  {"few_inputs", true, 8, 64, 30, 1, 7},
     {"groups", true, 64, 64, 30, 2, 3},     {"groups", true, 64, 64, 30, 16, 3},
     {"depthwise", true, 64, 64, 30, 64, 3}, {nullptr, false, 64, 64, 30, 1, 3}};

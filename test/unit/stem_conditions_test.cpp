@@ -10,8 +10,9 @@ namespace fuseplan::test {
 namespace {
 
 Verdict ask(const std::string& text, cpu::Isa isa = cpu::Isa::avx512,
-            std::string_view family = "generic") {
+            std::string_view family = "generic", bool fast_pairs = false) {
   Traits traits{.backend = "cpu", .isa = isa};
+  traits.extensions = {.bf16 = true, .fast_bf16 = fast_pairs};
   traits.family = family;
   return ask_solver("cpu_stem", text, traits);
 }
@@ -49,6 +50,7 @@ TEST(StemConditions, RefusesTheRestAndSaysWhy) {
       {"f32:1x4x56x56;conv(f32:64x2x7x7,pad=3x3,stride=2x2,groups=2)", RejectCode::Convolution},
       {"f32:1x3x56x56;conv(f32:64x3x7x7,pad=7x3,stride=2x2)", RejectCode::Convolution},
       {"f32:1x3x56x56;conv(f32:64x3x7x7,pad=5x5,stride=2x2)", RejectCode::Convolution},
+      {"f32:1x1x600x64:nhwc;conv(f32:64x1x147x3,stride=49x1)", RejectCode::Convolution},
       {"f32:1x3x8x56x56;conv(f32:64x3x1x7x7,stride=1x2x2)", RejectCode::Convolution},
       {"f32:1x3x56x56;conv(f32:64x3x3x3,pad=1x1)", RejectCode::Convolution},
       {"f32:1x3x224x224;conv(f32:4x3x7x7,pad=3x3,stride=2x2)", RejectCode::Size},
@@ -57,6 +59,15 @@ TEST(StemConditions, RefusesTheRestAndSaysWhy) {
   const char* fine = "f32:1x3x224x224;conv(f32:64x3x7x7,pad=3x3,stride=2x2)";
   EXPECT_TRUE(ask(fine).accepted());
   expect_refused(ask(fine, cpu::Isa::avx2), RejectCode::Device, fine);
+}
+
+// They are to be beaten, as direct kernels multiply pairs of bf16 there.
+TEST(StemConditions, FastPairsAreHarderToBeat) {
+  const char* text = "bf16:1x3x224x224;conv(bf16:64x3x7x7,pad=3x3,stride=2x2)";
+  EXPECT_TRUE(ask(text, cpu::Isa::avx512, "zen4").accepted());
+  expect_refused(ask(text, cpu::Isa::avx512, "zen4", true), RejectCode::Size, text);
+  const char* other = "f16:1x3x224x224;conv(f16:64x3x7x7,pad=3x3,stride=2x2)";
+  EXPECT_TRUE(ask(other, cpu::Isa::avx512, "zen4", true).accepted());
 }
 
 TEST(StemConditions, ConfigsAreSpelledOneWay) {

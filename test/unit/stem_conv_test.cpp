@@ -130,6 +130,14 @@ TEST_P(StemConv, EveryTypeAndChannel) {
     }
 }
 
+// As many rows as there may be phases.
+TEST_P(StemConv, LongStrides) {
+  run(problem({{2, 1, 300, 20}, {19, 1, 144, 3}, {{1, 1}, {2, 0}, {48, 1}, {1, 1}, 1}},
+              Tail::bias_norm_relu));
+  run(problem({{1, 1, 20, 300}, {19, 1, 4, 140}, {{1, 1}, {2, 0}, {1, 48}, {1, 1}, 1}},
+              Tail::add_gelu));
+}
+
 // Of more than a second-level cache keeps: stored past the caches where that may be.
 TEST_P(StemConv, LargeOutput) {
   const ConvCase shape{{2, 3, 160, 120}, {96, 3, 5, 5}, {{2, 2}, {2, 2}, {2, 2}, {1, 1}, 1}};

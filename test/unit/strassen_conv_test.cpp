@@ -121,6 +121,55 @@ TEST_P(StrassenConv, OddShapes) {
   }
 }
 
+// Planes and pixels that follow one another with gaps, and images; and channels that lie so far
+// apart that an instruction does not reach from one half to the other, which are staged.
+class StrassenGaps : public StrassenConv {};
+INSTANTIATE_TEST_SUITE_P(Outside, StrassenGaps, ::testing::Values(Strides::padded));
+TEST_P(StrassenGaps, OutsideOfPlanes) {
+  for (const char* text :
+       {"f32:2x34x6x10:s4000,1,400,40;conv(f32:36x34x1x1);activation(relu)->f32:2x36x6x10:s3000,1,"
+        "400,40",
+        "f32:2x34x6x10:s3000,66,10,1;conv(f32:36x34x1x1);activation(relu)->f32:2x36x6x10:s4000,70,"
+        "10,1",
+        "f32:1x64x9x14:s999999,1024,14,1;conv(f32:70x64x1x1)->f32:1x70x9x14:s999999,1024,14,1",
+        "f32:1x64x9x14:s999999,1,14336,1024;conv(f32:70x64x1x1)->f32:1x70x9x14:s999999,1,1344,"
+        "96"}) {
+    const bool taken = run(parse_problem(text));
+    if (runs_here()) {
+      EXPECT_TRUE(taken) << text;
+    }
+  }
+}
+
+TEST_P(StrassenGaps, HalvesBeyondReachAreStaged) {
+  using Input = cpu::PairTileSpec::Input;
+  const struct {
+    const char* text;
+    bool in_place;
+  } cases[] = {
+      {"f32:1x64x56x56;conv(f32:256x64x1x1)", true},
+      {"f32:1x256x2048x2048;conv(f32:64x256x1x1)", false},
+      {"f32:1x64x56x56:s1073741824,16777216,56,1;conv(f32:256x64x1x1)", false},
+  };
+  for (const auto& [text, in_place] : cases) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    ASSERT_FALSE(cpu::strassen_refusal(problem, chain)) << text;
+    const cpu::Conv1x1Shape shape = cpu::conv1x1_shape(problem, chain);
+    for (const bool by_channel : {false, true}) {
+      cpu::StrassenConfig config;
+      config.by_channel = by_channel;
+      config.vectors = 1;
+      config.block = 56;
+      config.staged = false;
+      const Input input = cpu::strassen_plan(shape, chain, config).input;
+      EXPECT_EQ(input != Input::staged, in_place) << text;
+    }
+  }
+  EXPECT_TRUE(cpu::strassen_refusal(parse_problem("f32:1x1048578x1x2;conv(f32:2x1048578x1x1)"),
+                                    SplitChain{}));
+}
+
 TEST_P(StrassenConv, EveryConfiguration) {
   const ConvCase cases[] = {
       {{2, 22, 12, 13}, {70, 22, 1, 1}, conv_of(2, 1)},

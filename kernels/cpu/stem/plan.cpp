@@ -36,13 +36,17 @@ std::vector<StemTileSpec> StemPlan::specs() const {
                           .width = width(),
                           .output_row = output_row(),
                           .output_column = strip()};
-  std::vector<StemTileSpec> all{spec};
+  std::vector<StemTileSpec> all;
+  const auto need = [&](std::int64_t tiles) {
+    if (tiles == 0 || std::ranges::find(all, tiles, &StemTileSpec::tiles) != all.end()) return;
+    all.push_back(spec);
+    all.back().tiles = static_cast<int>(tiles);
+  };
   const std::int64_t last = tile_columns - (segments - 1) * segment_tiles;
-  for (const std::int64_t length : {segment_tiles, last})
-    if (const int rest = static_cast<int>(length % config.tiles); rest != 0) {
-      all.push_back(spec);
-      all.back().tiles = rest;
-    }
+  for (const std::int64_t length : {segment_tiles, last}) {
+    if (length >= config.tiles) need(config.tiles);
+    need(length % config.tiles);
+  }
   return all;
 }
 

@@ -39,6 +39,7 @@ struct StemSegment {
 /// Everything about one stem convolution that follows from problem and configuration.
 struct StemPlan {
   static constexpr std::int64_t kLanes = 16;
+  static constexpr std::int64_t kMostStride = 48;  ///< of rows or columns
 
   StemConfig config;
   DirectShape shape;

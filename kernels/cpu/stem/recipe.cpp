@@ -68,6 +68,8 @@ std::optional<std::string> stem_geometry_refusal(const Problem& problem) {
                        conv.stride[2]);
   std::int64_t least = conv.group_inputs;
   for (std::size_t axis : {std::size_t{1}, std::size_t{2}}) {
+    if (conv.stride[axis] > StemPlan::kMostStride)
+      return fmt::format("stride {}", conv.stride[axis]);
     const std::int64_t taps = phases_of(conv, axis).taps;
     if (taps != 3 && taps != 4)
       return fmt::format("{} taps at stride {}", conv.filter[axis], conv.stride[axis]);

@@ -10,8 +10,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kMostPhases = 48;
-
 /// Runs of `length` values, one of each row, as those of `columns` columns that follow one another.
 /// Zeros stand for what is not in [begin, end) of a run, and for rows that are none.
 struct Runs {
@@ -27,7 +25,7 @@ FUSEPLAN_AVX512 void join_runs(const Runs& runs, float* to, std::int64_t width) 
     struct Part {
       const float* from;
       __mmask16 mask;
-    } parts[kMostPhases];
+    } parts[StemPlan::kMostStride];
     int count = 0;
     for (std::int64_t i = 0; i < runs.count; ++i) {
       const std::int64_t first = i * runs.length - lane;  // of this vector's lanes
@@ -95,7 +93,7 @@ void StemStage::stage_pixels(std::int64_t image, std::int64_t row, const Columns
   for (std::int64_t i = 0; i < columns.count;) {
     const std::int64_t count = i == inside && behind > inside ? behind - inside : 1;
     const std::int64_t at = phases.input(0, columns.first + i) * plan_.inputs();
-    const float* rows[kMostPhases];
+    const float* rows[StemPlan::kMostStride];
     for (std::int64_t phase = 0; phase < plan_.row_phases.count; ++phase) {
       const auto* from =
           reinterpret_cast<const float*>(row_of(image, plan_.row_phases.input(phase, row)));

@@ -86,7 +86,8 @@ void transform_stem_weights(const StemPlan& plan, FilterKernel kernel, const voi
 }
 
 std::string stem_weight_format(const StemPlan& plan) {
-  return fmt::format("stem:{}x{}", plan.config.rows, plan.config.columns);
+  return fmt::format("stem:{}x{}:{}x{}", plan.config.rows, plan.config.columns,
+                     plan.row_phases.count, plan.column_phases.count);
 }
 
 }  // namespace fuseplan::cpu

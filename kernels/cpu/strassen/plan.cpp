@@ -2,6 +2,7 @@
 #include "kernels/cpu/strassen/plan.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
@@ -23,14 +24,11 @@ void cut_axes(StrassenPlan& plan) {
   plan.strip = std::clamp<std::int64_t>(kStripVectors / sums, 1, plan.block);
 }
 
-/// In place where all pixels exist and both halves of the channels are as long.
 PairTileSpec::Input input_of(const StrassenPlan& plan) {
   using Input = PairTileSpec::Input;
-  const Conv1x1Shape& shape = plan.shape;
-  const bool whole = shape.pixels() % 2 == 0 && shape.inputs() % 2 == 0;
-  if (plan.config.staged || !shape.reads_in_place() || !whole) return Input::staged;
-  if (plan.config.by_channel) return Input::scalars;
-  return contiguous_along(shape.conv.input, 4) ? Input::vectors : Input::staged;
+  const auto& [by_channel, rows, vectors, block, staged] = plan.config;
+  if (staged || !strassen_reads_in_place(plan.shape, by_channel)) return Input::staged;
+  return by_channel ? Input::scalars : Input::vectors;
 }
 
 void lay_out_input(StrassenPlan& plan) {
@@ -161,7 +159,30 @@ void list_kernels(StrassenPlan& plan, const SplitChain& chain) {
     }
 }
 
+/// From one quarter of the input to another, and on through a turn of the loop and a tile.
+bool quarters_are_within_reach(const Conv1x1Shape& shape) {
+  constexpr double kReach = std::numeric_limits<std::int32_t>::max();
+  constexpr double kDepths = 16, kRows = 64;
+  const View& input = shape.conv.input;
+  const double channels = static_cast<double>(ceil_div(shape.inputs(), 2)) + kDepths;
+  const double pixels = static_cast<double>(ceil_div(shape.pixels(), 2)) + kRows;
+  return kFloat * (channels * static_cast<double>(input.stride[1]) +
+                   pixels * static_cast<double>(input.stride[4])) <
+         kReach;
+}
+
 }  // namespace
+
+bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel) {
+  if (by_channel) return shape.outputs() % 2 == 0;
+  return shape.pixels() % 2 == 0 && !shape.lanes_are_channels && shape.conv.input.stride[1] != 1;
+}
+
+bool strassen_reads_in_place(const Conv1x1Shape& shape, bool by_channel) {
+  const bool whole = shape.pixels() % 2 == 0 && shape.inputs() % 2 == 0;
+  return shape.reads_in_place() && whole && quarters_are_within_reach(shape) &&
+         (by_channel || contiguous_along(shape.conv.input, 4));
+}
 
 int StrassenPlan::staged_products() const {
   switch (input) {

@@ -68,6 +68,13 @@ struct StrassenPlan {
   }
 };
 
+/// Lanes have two halves that are as long; pixels in lanes are those of planes.
+bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel);
+
+/// Factors that are the input itself are read where it lies: all pixels exist, both halves of the
+/// channels are as long, and displacements reach from one to the other.
+bool strassen_reads_in_place(const Conv1x1Shape& shape, bool by_channel);
+
 StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
                            const StrassenConfig& config);
 

@@ -18,13 +18,17 @@
 namespace fuseplan::cpu {
 namespace {
 
-// Steps are displacements of 32 bits, of up to 32 rows.
+// Steps are displacements of 32 bits: of up to 64 rows, of half the lanes, and of the factors of
+// up to 7 products.
 bool is_addressable(const Conv1x1Shape& shape) {
   constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / (64 * 4);
+  constexpr std::int64_t kMostChannels = 1 << 20, kMostPixels = 1 << 28;
   std::vector<View> views{shape.conv.output};
   for (const ElementView& element : shape.elements) views.push_back(element.view);
-  return std::ranges::all_of(
+  const bool steps = std::ranges::all_of(
       views, [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; });
+  return steps && std::max(shape.inputs(), shape.outputs()) <= kMostChannels &&
+         shape.pixels() <= kMostPixels;
 }
 
 /// The second half of the lanes begins with a line, as the first does.
@@ -70,8 +74,7 @@ std::optional<std::string> strassen_refusal(const Problem& problem, const SplitC
   const Conv1x1Shape shape = conv1x1_shape(problem, chain);
   if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
   if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
-  const bool planes = !shape.lanes_are_channels && shape.conv.input.stride[1] != 1;
-  if (shape.outputs() % 2 != 0 && !(planes && shape.pixels() % 2 == 0))
+  if (!strassen_has_halves(shape, true) && !strassen_has_halves(shape, false))
     return "an odd number of output channels, and of pixels or they are no planes";
   return std::nullopt;
 }
@@ -90,7 +93,10 @@ std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const Spli
                                               const StrassenConfig& config) {
   require(product_fits(config.rows, config.vectors), Status::BadParm,
           "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
-  const StrassenPlan plan = strassen_plan(conv1x1_shape(problem, chain), chain, config);
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  require(strassen_has_halves(shape, config.by_channel), Status::BadParm,
+          "{}: there are no halves of such lanes", to_text(config));
+  const StrassenPlan plan = strassen_plan(shape, chain, config);
   const auto make = [&](bool streaming) {
     StrassenPlan made = plan;
     if (streaming) stream_output(made);

@@ -13,8 +13,8 @@
 
 namespace fuseplan::cpu {
 
-// 1x1 convolution in f32 on AVX-512 by seven products of halves instead of eight: see README.md
-// beside this file.
+// 1x1 convolution of f32, or of what is widened to it, on AVX-512 by seven products of halves
+// instead of eight: see README.md beside this file.
 
 /// Why a problem's memory cannot be walked, or has no halves; nothing if it can. Its geometry is
 /// that of a 1x1 convolution.

@@ -9,6 +9,7 @@
 #include "base/integer.hpp"
 #include "kernels/cpu/conv1x1/product_loop.hpp"
 #include "kernels/cpu/strassen/halves.hpp"
+#include "kernels/cpu/strassen/plan.hpp"
 #include "kernels/cpu/strassen/scheme.hpp"
 #include "kernels/cpu/streaming.hpp"
 
@@ -122,7 +123,8 @@ class Estimate {
     };
     constexpr Cycles kPixels{28, 44}, kPlanes{60, 88}, kGathered{220, 220};
     const Cycles& cycles = reads_pixels() ? kPixels : shape_.flat ? kPlanes : kGathered;
-    const auto pixels = static_cast<double>(rows_.most_width());  // staged by vectors of a piece's
+    const Halves& halves = config_.by_channel ? rows_ : lanes_;
+    const auto pixels = static_cast<double>(halves.most_width());  // a piece's, by vectors
     const double lanes = reads_pixels() ? 16 : pixels / std::ceil(pixels / 16);
     return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
            (config_.staged ? cycles.factors : cycles.sums) / rates_.product;
@@ -155,13 +157,6 @@ class Estimate {
   Halves rows_, lanes_;
 };
 
-/// Factors are staged unless the input can be read where it lies.
-bool must_stage(const Conv1x1Shape& shape, bool by_channel) {
-  const bool whole = shape.pixels() % 2 == 0 && shape.inputs() % 2 == 0;
-  return !shape.reads_in_place() || !whole ||
-         (!by_channel && !contiguous_along(shape.conv.input, 4));
-}
-
 /// Input of a block and what is staged of it stay in a second-level cache beside weights. Planes
 /// are read whole, as each lies elsewhere.
 std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
@@ -183,11 +178,9 @@ struct Candidate {
 std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
-    const bool has_lanes = (by_channel ? shape.outputs() : shape.pixels()) % 2 == 0;
-    const bool fits = by_channel || (!shape.lanes_are_channels && shape.conv.input.stride[1] != 1);
-    if (!has_lanes || !fits) continue;
+    if (!strassen_has_halves(shape, by_channel)) continue;
     for (const bool staged : {false, true}) {
-      if (!staged && must_stage(shape, by_channel)) continue;
+      if (!staged && !strassen_reads_in_place(shape, by_channel)) continue;
       for (const TileSize& tile : kTiles) {
         const StrassenConfig config{by_channel, tile.rows, tile.vectors,
                                     block_of(shape, by_channel), staged};

@@ -180,8 +180,7 @@ Axis unstrided_axis(int taps, const Points& points) {
       taps, 1, outputs, input_map(points), filter_map(points, taps), output_map(points, outputs)};
 }
 
-/// A map over values of another: `number` says which each input is, `shift` how much further its
-/// outputs are.
+/// Another map's steps behind those there are: `number` says which value each of its inputs is.
 void append(LinearMap& to, const LinearMap& from, const std::function<int(int)>& number) {
   const int first = to.inputs + static_cast<int>(to.steps.size());
   for (LinearMap::Step step : from.steps) {

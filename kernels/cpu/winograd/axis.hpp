@@ -16,7 +16,7 @@ struct LinearMap {
     float factor;
   };
   struct Step {
-    SmallVector<Term, 4> terms;  ///< a factor of 1 first, if there is one
+    SmallVector<Term, 4> terms;  ///< summed in their order
     int output = -1;             ///< which output of the map it is; -1: none
   };
   int inputs = 0, outputs = 0;

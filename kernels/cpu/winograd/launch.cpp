@@ -136,8 +136,9 @@ class WinogradProgram final : public Program {
 
   std::size_t prepared_bytes() const override { return winograd_weight_bytes(plan_); }
   std::string weight_format() const override {
-    return fmt::format("winograd:{}x{}:{}x{}", plan_.config.rows, plan_.config.columns,
-                       plan_.config.vectors, plan_.lanes());
+    return fmt::format("winograd:{}x{}:{}x{}:{}x{}", plan_.config.rows, plan_.config.columns,
+                       plan_.rows->stride, plan_.columns->stride, plan_.config.vectors,
+                       plan_.lanes());
   }
   bool takes_raw_weights() const override { return plan_.takes_raw_weights(); }
   void prepare(const void* raw, void* prepared, const Parallel& parallel) const override {

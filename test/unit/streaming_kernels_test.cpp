@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Convolutions whose output no cache of any known core keeps, so that their kernels store past the
+// caches: everything that can be.
+#include "kernel_case.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+struct Layer {
+  const char *solver, *text;
+};
+
+// 27.5 MB: 16 channels, or 32 where these are two halves of lines.
+constexpr Layer kLayers[] = {
+    {"cpu_direct", "f32:1x3x640x672:nchw;conv(f32:16x3x3x3,pad=1x1);bias(f32:1x16x1x1)"},
+    {"cpu_direct", "f32:1x3x640x672:nhwc;conv(f32:16x3x3x3,pad=1x1);bias(f32:1x16x1x1)"},
+    {"cpu_grouped", "f32:1x16x640x672:nchw;conv(f32:16x2x3x3,pad=1x1,groups=8);activation(relu)"},
+    {"cpu_grouped", "f32:1x16x640x672:nhwc;conv(f32:16x2x3x3,pad=1x1,groups=8);activation(relu)"},
+    {"cpu_depthwise", "f32:1x16x640x672:nchw;conv(f32:16x1x3x3,pad=1x1,groups=16)"},
+    {"cpu_depthwise", "f32:1x16x640x672:nhwc;conv(f32:16x1x3x3,pad=1x1,groups=16)"},
+    {"cpu_stem", "f32:1x3x640x672:nchw;conv(f32:16x3x3x3,pad=1x1);bias(f32:1x16x1x1)"},
+    {"cpu_stem", "f32:1x3x640x672:nhwc;conv(f32:16x3x3x3,pad=1x1);bias(f32:1x16x1x1)"},
+    {"cpu_strassen", "f32:1x12x640x672:nchw;conv(f32:16x12x1x1);activation(relu)"},
+    {"cpu_strassen", "f32:1x12x320x672:nhwc;conv(f32:32x12x1x1);activation(relu)"},
+    {"cpu_conv1x1", "f32:1x12x640x672:nchw;conv(f32:16x12x1x1);activation(relu)"},
+    {"cpu_conv1x1", "f32:1x12x640x672:nhwc;conv(f32:16x12x1x1);activation(relu)"},
+};
+
+TEST(StreamingKernels, StoreWhatIsRight) {
+  if (cpu::host_isa() != cpu::Isa::avx512) return;  // others have none
+  Random random(57);
+  for (const auto& [solver, text] : kLayers) {
+    const KernelCase test(parse_problem(text), random);
+    Traits traits{.backend = "cpu", .isa = cpu::Isa::avx512};
+    const Question question{test.problem(), test.chain(), traits};
+    const Solver& chosen = *find_solver(solver);
+    const Kernel kernel = chosen.build(question, chosen.first_config(question));
+    int streaming = 0;
+    for (const cpu::Function& function : kernel.cpu->emit())
+      streaming += function.name.ends_with("_streaming") ? 1 : 0;
+    EXPECT_GT(streaming, 0) << solver << " " << text;
+    EXPECT_TRUE(test.check(test.run(*kernel.cpu, 2))) << solver << " " << text;
+  }
+}
+
+}  // namespace
+}  // namespace fuseplan::test
