@@ -12,7 +12,8 @@ namespace fuseplan::cpu {
 /// Configurations worth trying, the one a simple model prefers first.
 std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRates& rates);
 
-/// The least that the model expects one of them to take on one thread, in multiply-adds of a vector.
+/// The least that the model expects one of them to take on one thread, in multiply-adds of a
+/// vector.
 double conv1x1_products(const Conv1x1Shape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu
