@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/status.hpp"
+#include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/stem/launch.hpp"
@@ -95,7 +96,7 @@ std::vector<StemConfig> stem_configs(const Problem& problem, const CoreRates& ra
 double stem_speedup(const Problem& problem, const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
   const StemPlan plan = stem_plan(shape, stem_tuning_space(shape, rates).front());
-  return direct_cycles(shape, rates) / stem_cycles(plan, rates);
+  return direct_cycles(shape, Isa::avx512, rates) / stem_cycles(plan, rates);
 }
 
 std::shared_ptr<const Recipe> stem_recipe(const Problem& problem, const SplitChain& chain,

@@ -40,14 +40,6 @@ double stem_cycles(const StemPlan& plan, const CoreRates& rates) {
   return static_cast<double>(tiles) * tile;
 }
 
-double direct_cycles(const DirectShape& shape, const CoreRates& rates) {
-  constexpr double kPerProduct = 0.95;
-  const ConvGeometry& conv = shape.conv;
-  return static_cast<double>(conv.output.len[0] * taps_along(conv, 1) * taps_along(conv, 2)) *
-         static_cast<double>(conv.group_inputs * ceil_div(conv.group_outputs, StemPlan::kLanes)) *
-         kPerProduct * rates.product;
-}
-
 std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, const CoreRates& rates) {
   std::vector<std::pair<double, StemConfig>> candidates;
   for (const Axis* rows : axes_of(phases_of(shape.conv, 1).taps))

@@ -11,8 +11,7 @@ namespace fuseplan::cpu {
 /// Configurations worth trying, the one a simple model prefers first.
 std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, const CoreRates& rates);
 
-/// Cycles that the model expects of one thread, and those of direct convolution.
+/// Cycles that the model expects of one thread.
 double stem_cycles(const StemPlan& plan, const CoreRates& rates);
-double direct_cycles(const DirectShape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu

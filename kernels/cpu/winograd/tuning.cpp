@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
 #include "kernels/cpu/winograd/weights.hpp"
@@ -12,9 +13,8 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr double kPerCall = 91;         // products, of a product kernel's call
-constexpr double kPerDirectSum = 0.95;  // of a product's time: a multiply-add of direct convolution
-constexpr double kPerTurn = 0.7;        // of a transform's: turning the vector as well
+constexpr double kPerCall = 91;   // products, of a product kernel's call
+constexpr double kPerTurn = 0.7;  // of a transform's: turning the vector as well
 
 /// Cycles for a vector of this width, where a wide one takes 1.
 double width_factor(const WinogradPlan& plan) {
@@ -52,13 +52,6 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const bool waits = plan.isa != Isa::avx512 && weights >= rates.third_level_bytes;
   const double waited = waits ? stream / 4 : 0;
   return std::max(products, stream) + waited + transforms;
-}
-
-double direct_cost(const WinogradPlan& plan, const CoreRates& rates) {
-  const ConvGeometry& conv = plan.shape.conv;
-  return static_cast<double>(conv.output.len[0] * taps_along(conv, 1) * taps_along(conv, 2)) *
-         static_cast<double>(plan.inputs() * ceil_div(plan.outputs(), plan.lanes())) *
-         kPerDirectSum * rates.product * width_factor(plan);
 }
 
 // Register tiles of the products, best first.
@@ -133,8 +126,8 @@ WinogradConfig first_winograd_config(const Problem& problem, Isa isa, const Core
 
 double winograd_speedup(const Problem& problem, Isa isa, const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
-  const auto [cost, config] = ranked_tiles(shape, isa, rates).front();
-  return direct_cost(winograd_plan(shape, isa, config), rates) / cost;
+  const double cost = ranked_tiles(shape, isa, rates).front().first;
+  return direct_cycles(shape, isa, rates) / cost;
 }
 
 }  // namespace fuseplan::cpu
