@@ -10,7 +10,7 @@ namespace fuseplan {
 namespace {
 
 // What a larger error must bring.
-constexpr double kLeastSpeedup = 1.04;
+constexpr double kLeastSpeedup = 1.02;
 
 /// Largest errors are two to three times those of eight products on data of like magnitude, see the
 /// README in kernels/cpu/strassen; the strict attribute switches it off.

@@ -53,6 +53,7 @@ struct CoreRates {
   double turned_store = 7;            ///< and the turning and storing of a vector of sums
   double far_turned_store = 7;        ///< the same, of an output that no second-level cache keeps
   double transform = 5;               ///< cycles in which others load, turn and store such a vector
+  double staging = 1;                 ///< of what sums of input take to be made on a Zen 4
   double first_level_ways = 8;        ///< lines that lie a multiple of 4 KB apart and fit
   double second_level_bytes = 512e3;  ///< what of it a stream of weights has for itself
   double second_level = 32;           ///< bytes a cycle

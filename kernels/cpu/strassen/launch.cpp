@@ -38,10 +38,13 @@ class Walk {
         plan_(launch.plan),
         shape_(plan_.shape),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
-        stage_(plan_, ceil_div(plan_.pixels.pieces(), launch.blocks), scratch_) {
+        stage_(plan_, block_pieces(), scratch_) {
     if (launch.in_passing())
       piece_weights_ = scratch_.take_array<float>(
-          static_cast<std::size_t>(kStrassenProducts * plan_.weight_product(0)));
+          static_cast<std::size_t>(kStrassenProducts * plan_.weight_product(0, 0)));
+    if (plan_.sections() > 1)
+      kept_ = scratch_.take_array<float>(static_cast<std::size_t>(
+          block_pieces() * plan_.channels.pieces() * plan_.kept_sums()));
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>(
@@ -51,41 +54,64 @@ class Walk {
       chain_.expect_pixels(plan_.sums_rows(), plan_.sums_lanes(), Isa::avx512, scratch_);
   }
 
-  void run(std::int64_t unit) {
-    Digits digits(unit);
-    const std::int64_t channels = digits.take(plan_.channels.pieces());
-    const Range pieces = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
-                               static_cast<int>(digits.take(launch_.blocks)));
-    begin(digits.rest(), pieces.first, pieces.last);
+  /// A unit is a piece of channels of a block.
+  void run(const Range& units) {
+    const std::int64_t pieces = plan_.channels.pieces();
+    for (std::int64_t unit = units.first; unit < units.last;) {
+      Digits digits(unit);
+      const std::int64_t channels = digits.take(pieces);
+      const std::int64_t count = std::min(pieces - channels, units.last - unit);
+      pixels_ = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
+                      static_cast<int>(digits.take(launch_.blocks)));
+      run_block(digits.rest(), {channels, channels + count});
+      unit += count;
+    }
+  }
+
+ private:
+  std::int64_t block_pieces() const { return ceil_div(plan_.pixels.pieces(), launch_.blocks); }
+  bool is_last_section() const { return section_ + 1 == plan_.sections(); }
+
+  void run_block(std::int64_t image, const Range& channels) {
+    image_ = image;
+    channels_ = channels;
+    input_ = static_cast<const std::byte*>(launch_.arguments.input) +
+             image * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
+    if (kept_ != nullptr)
+      std::fill_n(kept_, (channels.last - channels.first) * kept_of_channels(), 0.0F);
+    for (section_ = 0; section_ < plan_.sections(); ++section_) {
+      stage_.run(input_, pixels_.first, pixels_.last, section_);
+      for (std::int64_t piece = channels.first; piece < channels.last; ++piece) run_channels(piece);
+    }
+  }
+
+  /// Floats that are kept of all of the block's pixels.
+  std::int64_t kept_of_channels() const {
+    return (pixels_.last - pixels_.first) * plan_.kept_sums();
+  }
+
+  void run_channels(std::int64_t channels) {
     if (launch_.in_passing())
-      prepare_strassen_piece(plan_, launch_.arguments.weights, channels, piece_weights_);
-    for (std::int64_t piece = first_; piece < last_;) {
+      prepare_strassen_piece(plan_, launch_.arguments.weights, section_, channels, piece_weights_);
+    const bool in_strips = is_last_section() && !plan_.finishes;
+    for (std::int64_t piece = pixels_.first; piece < pixels_.last;) {
       const int kind = plan_.pixels.kind(piece);
-      std::int64_t end = std::min(last_, plan_.pixels.kind_end(kind));
-      end = std::min(end, piece + (plan_.finishes ? plan_.block : plan_.strip));
+      std::int64_t end = std::min(pixels_.last, plan_.pixels.kind_end(kind));
+      if (in_strips) end = std::min(end, piece + plan_.strip);
       run_pieces(channels, piece, end, kind);
       piece = end;
     }
   }
 
- private:
-  void begin(std::int64_t image, std::int64_t first, std::int64_t last) {
-    if (image == image_ && first == first_ && last == last_) return;
-    image_ = image;
-    first_ = first;
-    last_ = last;
-    input_ = static_cast<const std::byte*>(launch_.arguments.input) +
-             image * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
-    stage_.run(input_, first, last);
-  }
-
   /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
   void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
     const std::int64_t pixel = plan_.pixels.first(first);
-    const float* weights =
-        launch_.in_passing() ? piece_weights_ : launch_.weights + plan_.weight_offset(channels);
-    const float* in_place =
-        reinterpret_cast<const float*>(input_) + pixel * shape_.conv.input.stride[4];
+    const float* weights = launch_.in_passing()
+                               ? piece_weights_
+                               : launch_.weights + plan_.weight_offset(section_, channels);
+    const float* in_place = reinterpret_cast<const float*>(input_) +
+                            pixel * shape_.conv.input.stride[4] +
+                            section_ * plan_.section * shape_.conv.input.stride[1];
     const float* input = plan_.staged_products() > 0 ? stage_.at(first) : in_place;
     const RowsCall& chain = chain_.at({image_, plan_.channels.first(channels), 0, 0, pixel});
     ProductCall call;
@@ -94,10 +120,13 @@ class Walk {
     call.input = in_place;
     call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
+    if (kept_ != nullptr)
+      call.kept = kept_ + (channels - channels_.first) * kept_of_channels() +
+                  (first - pixels_.first) * plan_.kept_sums();
     ask_ahead(channels, call);
-    const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
-    launch_.tiles[static_cast<std::size_t>(kernel)](&call);
-    if (plan_.finishes) return;
+    const auto& kernels = is_last_section() ? plan_.kernel : plan_.keeper;
+    launch_.tiles[static_cast<std::size_t>(kernels[plan_.channels.kind(channels)][kind])](&call);
+    if (plan_.finishes || !is_last_section()) return;
     if (plan_.config.by_channel)
       finish_rows_of_pixels(channels, first, end);
     else
@@ -106,24 +135,26 @@ class Walk {
 
   void ask_ahead(std::int64_t channels, ProductCall& call) const {
     const std::int64_t pieces = plan_.channels.pieces();
-    const std::int64_t next = channels + 1 < pieces  ? channels + 1
-                              : launch_.in_passing() ? channels
-                                                     : 0;
+    const bool ends = channels + 1 == channels_.last;
+    const std::int64_t next = ends ? channels_.first : channels + 1;
+    const std::int64_t section = !ends ? section_ : is_last_section() ? 0 : section_ + 1;
     if (launch_.in_passing()) {
       call.next_piece = raw_strassen_weights(plan_, launch_.arguments.weights, next, 0);
       call.next_input = raw_strassen_weights(plan_, launch_.arguments.weights, next, 1);
       return;
     }
-    const float* weights = launch_.weights + plan_.weight_offset(next);
+    const float* weights = launch_.weights + plan_.weight_offset(section, next);
     call.next_piece = weights;
     call.next_input =
         plan_.asks_for_halves
-            ? static_cast<const void*>(weights + kStrassenProducts * plan_.weight_product(next) / 2)
-            : next_block() + plan_.block_bytes / pieces * channels;
+            ? static_cast<const void*>(weights + kStrassenProducts *
+                                                     plan_.weight_product(section, next) / 2)
+            : next_block() + plan_.block_bytes / (pieces * plan_.sections()) *
+                                 (section_ * pieces + channels);
   }
 
   const std::byte* next_block() const {
-    const std::int64_t pixel = plan_.channels_inner ? plan_.pixels.first(first_) : 0;
+    const std::int64_t pixel = plan_.channels_inner ? plan_.pixels.first(pixels_.first) : 0;
     return input_ + plan_.block_bytes +
            pixel * shape_.conv.input.stride[4] * static_cast<std::int64_t>(size_of(shape_.input));
   }
@@ -158,10 +189,13 @@ class Walk {
   StripChain chain_;
   StrassenStage stage_;
   float* piece_weights_ = nullptr;
+  float* kept_ = nullptr;  ///< [piece of channels][piece of pixels], from section to section
   float* sums_ = nullptr;  ///< [row][half of lanes][lane]
   RowsCall sums_call_;     ///< instead of the chain's: to scratch
   // The pixels under way.
-  std::int64_t image_ = -1, first_ = 0, last_ = 0;
+  std::int64_t image_ = 0;
+  Range pixels_, channels_;  ///< pieces
+  std::int64_t section_ = 0;
   const std::byte* input_ = nullptr;  ///< of the image
 };
 
@@ -192,8 +226,7 @@ class StrassenProgram final : public Program {
     const std::int64_t units = plan_.shape.images() * launch.blocks * plan_.channels.pieces();
     arguments.parallel(parts, [&](int part) {
       Walk walk(launch);
-      const Range range = split(units, parts, part);
-      for (std::int64_t unit = range.first; unit < range.last; ++unit) walk.run(unit);
+      walk.run(split(units, parts, part));
       fence_streams();
     });
   }

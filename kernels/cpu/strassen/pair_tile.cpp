@@ -34,6 +34,7 @@ class PairTileEmitter {
     Xbyak::Label tile;
     c.enter();
     const int left = c.reserve_words(1);
+    if (spec_.continues) kept_ = c.reserve_words(1);
     start(left);
     loop_.take_registers();
     loop_.give_operands();
@@ -80,8 +81,14 @@ class PairTileEmitter {
     read(kScalars, offsetof(ProductCall, scalars));
     start_ahead(kNextPiece, offsetof(ProductCall, next_piece), spec_.slice);
     start_ahead(kNextInput, offsetof(ProductCall, next_input), spec_.input_slice);
-    read(rcx, offsetof(ProductCall, chain));
-    pointers_.read(rcx);
+    if (spec_.continues) {
+      read(rax, offsetof(ProductCall, kept));
+      c.mov(c.stack_word(kept_), rax);
+    }
+    if (!spec_.keeps) {
+      read(rcx, offsetof(ProductCall, chain));
+      pointers_.read(rcx);
+    }
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
     if (!is_partial()) return;
     c.mov(ecx, spec_.loop.tail);
@@ -250,6 +257,8 @@ class PairTileEmitter {
   }
 
   void finish(const Quarter& quarter) {
+    if (spec_.continues) add_kept(quarter);
+    if (spec_.keeps) return;
     std::vector<TileSum> tile;
     for_each_place(quarter, [&](int row, int v, const TilePlace& place) {
       tile.push_back({loop_.sum(row, v), place, is_partial() && v + 1 == spec_.loop.vectors});
@@ -257,17 +266,30 @@ class PairTileEmitter {
     if (!tile.empty()) finisher_.finish(tile);
   }
 
+  /// Four quarters of a tile are kept one behind the other.
+  void add_kept(const Quarter& quarter) {
+    const std::vector<int>& sums = loop_.sums();
+    const auto quarter_bytes = static_cast<int>(sums.size()) * kBytes;
+    code_.mov(rax, code_.stack_word(kept_));
+    int at = (2 * quarter.pixels + quarter.channels) * quarter_bytes;
+    for (const int sum : sums) {
+      const Xbyak::Zmm d(sum);
+      code_.vaddps(d, d, ptr[rax + at]);
+      if (spec_.keeps) code_.vmovups(ptr[rax + at], d);
+      at += kBytes;
+    }
+  }
+
   void next_tile() {
     const auto tile = static_cast<int>(spec_.tile);
-    if (spec_.along_lanes) {
-      code_.add(kVectors, tile);
-      return pointers_.move(place(0, std::int64_t{spec_.loop.vectors} * kLanes));
-    }
     const std::int64_t rows = std::int64_t{2} * spec_.loop.rows;
-    code_.add(kScalars, tile);
-    if (spec_.input == Input::scalars)
+    if (spec_.continues) code_.add(code_.stack_word(kept_), static_cast<int>(spec_.kept));
+    code_.add(spec_.along_lanes ? kVectors : kScalars, tile);
+    if (!spec_.along_lanes && spec_.input == Input::scalars)
       code_.add(kInput, static_cast<int>(rows * spec_.input_scalars.row));
-    pointers_.move(place(rows, 0));
+    if (spec_.keeps) return;
+    pointers_.move(spec_.along_lanes ? place(0, std::int64_t{spec_.loop.vectors} * kLanes)
+                                     : place(rows, 0));
   }
 
   const PairTileSpec& spec_;
@@ -278,6 +300,7 @@ class PairTileEmitter {
   TileFinisher finisher_;
   Xbyak::Label product_, in_place_;  ///< the loop, as a function
   std::vector<int> places_[kPlaces];
+  int kept_ = 0;  ///< the stack word that points to what is kept of the tile
 };
 
 }  // namespace

@@ -36,8 +36,9 @@ void lay_out_input(StrassenPlan& plan) {
   plan.half = ceil_div(conv.group_inputs, 2);
   plan.input = input_of(plan);
   plan.channels_inner = plan.config.by_channel && conv.input.stride[1] == 1;
+  plan.section = strassen_section(plan.half);
   // Rows a multiple of 4 KB apart would all compete for one set of the first-level cache.
-  plan.stage_row = round_up(plan.half, kLane);
+  plan.stage_row = round_up(plan.section, kLane);
   if (plan.stage_row % 256 == 0) plan.stage_row += kLane;
 }
 
@@ -68,7 +69,8 @@ void place_input(const StrassenPlan& plan, PairTileSpec& spec) {
 }
 
 /// Of the pieces of these kinds.
-PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixel_kind) {
+PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixel_kind,
+                            bool keeps) {
   const bool by_channel = plan.config.by_channel;
   const Halves& rows = by_channel ? plan.pixels : plan.channels;
   const Halves& lanes = by_channel ? plan.channels : plan.pixels;
@@ -79,7 +81,7 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   loop.rows = rows.kind_size(row_kind);
   loop.vectors = lanes.kind_size(lane_kind);
   loop.tail = lanes.kind_tail(lane_kind);
-  loop.depth = plan.half;
+  loop.depth = plan.depth(keeps ? 0 : plan.sections() - 1);
   spec.lacks_row = rows.kind_tail(row_kind) == 1;
   spec.along_lanes = !by_channel;
   loop.vector_depth = loop.vectors * kLane * kFloat;
@@ -94,13 +96,20 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
     loop.scalars = {.depth = round_up(loop.rows, kLane) * kFloat, .row = kFloat};
   constexpr std::int64_t kSpread = StrassenPlan::kSpread * kFloat;
   spec.vector_product = loop.depth * loop.vector_depth + kSpread;
-  spec.scalar_product = by_channel && plan.channels_inner
-                            ? loop.rows * loop.scalars.row
-                            : loop.depth * loop.scalars.depth + kSpread;
+  if (!by_channel)
+    spec.scalar_product = loop.depth * loop.scalars.depth + kSpread;
+  else if (plan.channels_inner)
+    spec.scalar_product = loop.rows * loop.scalars.row;
+  else
+    spec.scalar_product = plan.section * loop.scalars.depth + kSpread;
+  if (!by_channel) spec.vector_product = plan.section * loop.vector_depth + kSpread;
   spec.tile = plan.staged_products() * plan.most_stage_product() * kFloat;
   if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
   place_halves(plan, spec);
   place_input(plan, spec);
+  spec.keeps = keeps;
+  spec.continues = plan.sections() > 1;
+  spec.kept = plan.kept_sums() * kFloat;
   return spec;
 }
 
@@ -120,7 +129,7 @@ std::int64_t contiguous_block_bytes(const StrassenPlan& plan) {
 /// Weights can be raw: then those of both halves of a piece lie apart.
 void look_ahead(StrassenPlan& plan) {
   constexpr std::int64_t kKept = 512 << 10;
-  const bool streams = plan.weight_offset(plan.channels.pieces()) * kFloat > kKept;
+  const bool streams = plan.weight_floats() * kFloat > kKept;
   plan.asks_for_halves = streams && plan.takes_raw_weights();
   plan.block_bytes = plan.asks_for_halves ? 0 : contiguous_block_bytes(plan);
 }
@@ -130,14 +139,14 @@ void look_ahead(StrassenPlan& plan) {
 void spread_prefetch(const StrassenPlan& plan, int pixel_kind, PairTileSpec& spec) {
   constexpr std::int64_t kKept = 512 << 10, kLine = 64;
   const std::int64_t pieces = plan.channels.pieces();
-  if (plan.weight_offset(pieces) * kFloat > kKept) {
+  if (plan.weight_floats() * kFloat > kKept) {
     const std::int64_t product = plan.config.by_channel ? spec.vector_product : spec.scalar_product;
     const std::int64_t bytes = kStrassenProducts * product / (plan.asks_for_halves ? 2 : 1);
     spec.slice = round_up(bytes / plan.block, kLine);
     if (plan.asks_for_halves) spec.input_slice = spec.slice;
   }
   if (plan.block_bytes > 0)
-    spec.input_slice = round_up(plan.block_bytes / (plan.block * pieces), kLine);
+    spec.input_slice = round_up(plan.block_bytes / (plan.block * pieces * plan.sections()), kLine);
   if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
     spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
   spec.loop.ahead_bytes = ceil_div(spec.slice, kStrassenProducts);
@@ -150,12 +159,15 @@ void list_kernels(StrassenPlan& plan, const SplitChain& chain) {
   for (int c = 0; c < Halves::kKinds; ++c)
     for (int p = 0; p < Halves::kKinds; ++p) {
       if (plan.channels.kind_size(c) == 0 || plan.pixels.kind_size(p) == 0) continue;
-      PairTileSpec spec = pair_tile_spec(plan, c, p);
-      spec.finish = finish;
-      spec.prefetch_output = plan.finishes;
-      spread_prefetch(plan, p, spec);
-      plan.kernel[c][p] = static_cast<int>(plan.specs.size());
-      plan.specs.push_back(spec);
+      for (const bool keeps : {false, true}) {
+        if (keeps && plan.sections() == 1) continue;
+        PairTileSpec spec = pair_tile_spec(plan, c, p, keeps);
+        spec.finish = finish;
+        spec.prefetch_output = plan.finishes && !keeps;
+        spread_prefetch(plan, p, spec);
+        (keeps ? plan.keeper : plan.kernel)[c][p] = static_cast<int>(plan.specs.size());
+        plan.specs.push_back(spec);
+      }
     }
 }
 
@@ -172,6 +184,12 @@ bool quarters_are_within_reach(const Conv1x1Shape& shape) {
 }
 
 }  // namespace
+
+std::int64_t strassen_section(std::int64_t half) {
+  constexpr std::int64_t kWhole = 256, kUsual = 128;
+  if (half <= kWhole) return half;
+  return round_up(ceil_div(half, ceil_div(half, kUsual)), kLane);
+}
 
 bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel) {
   if (by_channel) return shape.outputs() % 2 == 0;
@@ -197,12 +215,12 @@ int StrassenPlan::staged_products() const {
 
 std::int64_t StrassenPlan::stage_product(std::int64_t piece) const {
   return channels_inner ? pixels.width(piece) * stage_row
-                        : half * round_up(pixels.width(piece), kLane) + kSpread;
+                        : section * round_up(pixels.width(piece), kLane) + kSpread;
 }
 
 std::int64_t StrassenPlan::most_stage_product() const {
   return channels_inner ? pixels.most_width() * stage_row
-                        : half * round_up(pixels.most_width(), kLane) + kSpread;
+                        : section * round_up(pixels.most_width(), kLane) + kSpread;
 }
 
 bool StrassenPlan::takes_raw_weights() const {
@@ -211,9 +229,14 @@ bool StrassenPlan::takes_raw_weights() const {
          (block >= pixels.pieces() || shape.conv.input.elements() * kFloat <= kKept);
 }
 
-std::int64_t StrassenPlan::weight_offset(std::int64_t piece) const {
-  const std::int64_t before = channels.first(piece) / (config.by_channel ? 1 : 2);
-  return kStrassenProducts * (before * half + piece * kSpread);
+std::int64_t StrassenPlan::weight_offset(std::int64_t of_section, std::int64_t piece) const {
+  const auto width_before = [&](std::int64_t p) {
+    return channels.first(p) / (config.by_channel ? 1 : 2);
+  };
+  const std::int64_t pieces = channels.pieces();
+  return kStrassenProducts *
+         (of_section * (section * width_before(pieces) + pieces * kSpread) +
+          depth(of_section) * width_before(piece) + piece * kSpread);
 }
 
 StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "expr/chain.hpp"
@@ -20,6 +21,9 @@ struct StrassenPlan {
   Halves channels, pixels;  ///< of the output
   std::int64_t block = 0;   ///< pieces of pixels in a block
   std::int64_t half = 0;    ///< input channels of a half; the second has one less if they are odd
+  /// Input channels of a section of either half. Sums of a block are kept from one section to the
+  /// next, so that what is staged of a block and the weights beside it stay in a second-level cache.
+  std::int64_t section = 0;
 
   PairTileSpec::Input input{};
   /// Staged rows are of channels, a row a pixel; otherwise lines are of pixels, one a depth.
@@ -36,24 +40,33 @@ struct StrassenPlan {
   bool asks_for_halves = false;
 
   std::vector<PairTileSpec> specs;
-  int kernel[Halves::kKinds][Halves::kKinds] = {};  ///< index of specs by kind of channels, pixels
+  /// Index of specs by kind of channels and of pixels: what finishes sums, and what keeps them.
+  int kernel[Halves::kKinds][Halves::kKinds] = {}, keeper[Halves::kKinds][Halves::kKinds] = {};
 
+  std::int64_t sections() const { return (half + section - 1) / section; }
+  std::int64_t depth(std::int64_t of_section) const {
+    return std::min(section, half - of_section * section);
+  }
+  /// Floats that are kept of a piece of pixels with a piece of channels.
+  std::int64_t kept_sums() const { return 4 * channels.most_width() * pixels.most_width(); }
   /// Sums are of channels in vectors, but the output's vectors are of pixels.
   bool turned() const { return config.by_channel && !shape.lanes_are_channels; }
   /// Products whose left factors are staged.
   int staged_products() const;
-  /// Floats of one such factor, for a piece of pixels and for the longest.
+  /// Floats of one such factor of a section, for a piece of pixels and for the longest.
   std::int64_t stage_product(std::int64_t piece) const;
   std::int64_t most_stage_product() const;
 
   /// Whether pieces of weights can as well be prepared one by one, each just before all pixels are
   /// computed of it: all of them are one block then.
   bool takes_raw_weights() const;
-  /// Floats of the right factors in front of a piece of channels, and of one of the piece.
-  std::int64_t weight_offset(std::int64_t piece) const;
-  std::int64_t weight_product(std::int64_t piece) const {
-    return half * channels.width(piece) + kSpread;
+  /// Floats of the right factors in front of a section's piece of channels, of one of the piece,
+  /// and of all.
+  std::int64_t weight_offset(std::int64_t of_section, std::int64_t piece) const;
+  std::int64_t weight_product(std::int64_t of_section, std::int64_t piece) const {
+    return depth(of_section) * channels.width(piece) + kSpread;
   }
+  std::int64_t weight_floats() const { return weight_offset(sections() - 1, channels.pieces()); }
   /// Between the factors of products: where these are a multiple of 4 KB long, those of all
   /// products would compete for one set of the first-level cache.
   static constexpr std::int64_t kSpread = 16;
@@ -67,6 +80,9 @@ struct StrassenPlan {
     return 2 * (config.by_channel ? strip * pixels.most_width() : channels.most_width());
   }
 };
+
+/// Input channels of a section, of so many of a half.
+std::int64_t strassen_section(std::int64_t half);
 
 /// Lanes have two halves that are as long; pixels in lanes are those of planes.
 bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel);

@@ -19,15 +19,18 @@ StrassenStage::StrassenStage(const StrassenPlan& plan, std::int64_t block, Scrat
   };
   factors_ = take(block * piece_step_);
   const std::int64_t pixels = std::min(shape_.pixels(), 2 * block * plan.pixels.most_width());
-  const std::int64_t line = plan.channels_inner ? shape_.inputs() : pixels;
+  const std::int64_t line = plan.channels_inner ? plan.section : pixels;
   for (float*& taken : lines_) taken = take(line);
   zeros_ = take(line);
   std::fill_n(zeros_, line, 0.0F);
 }
 
-void StrassenStage::run(const std::byte* image, std::int64_t first, std::int64_t last) {
+void StrassenStage::run(const std::byte* image, std::int64_t first, std::int64_t last,
+                        std::int64_t section) {
   image_ = image;
   first_ = first;
+  channel_ = section * plan_.section;
+  depth_ = plan_.depth(section);
   if (plan_.staged_products() == 0) return;
   if (!plan_.channels_inner) return stage_lines(last);
   for (std::int64_t piece = first; piece < last; ++piece) stage_rows(piece);
@@ -45,25 +48,27 @@ std::int64_t StrassenStage::element_of(std::int64_t pixel) const {
   return offset;
 }
 
-const float* StrassenStage::channels_of(std::int64_t pixel, float* widened) const {
-  if (pixel >= shape_.pixels()) return zeros_;
-  const std::byte* from = image_ + element_of(pixel) * bytes_;
-  if (shape_.input == DType::f32) return reinterpret_cast<const float*>(from);
-  moves_.widen(from, 1, widened, shape_.inputs());
-  return widened;
+/// Those of the section, of the first half or the second.
+Operand StrassenStage::channels_of(std::int64_t pixel, int half, float* widened) const {
+  if (pixel >= shape_.pixels()) return {zeros_, depth_};
+  const std::int64_t channel = channel_ + half * plan_.half;
+  const std::int64_t count = std::min(depth_, shape_.inputs() - channel);
+  const std::byte* from = image_ + (element_of(pixel) + channel) * bytes_;
+  if (shape_.input == DType::f32) return {reinterpret_cast<const float*>(from), count};
+  moves_.widen(from, 1, widened, count);
+  return {widened, count};
 }
 
 void StrassenStage::stage_rows(std::int64_t piece) {
   const std::int64_t first = plan_.pixels.first(piece), count = plan_.pixels.width(piece);
-  const std::int64_t half = plan_.half, rest = shape_.inputs() - half;
   const auto combine =
       plan_.input == PairTileSpec::Input::scalars ? combine_input_sums : combine_inputs;
   float* to = at(piece);
   for (std::int64_t i = 0; i < count; ++i, to += plan_.stage_row) {
-    const float* x1 = channels_of(first + i, lines_[0]);
-    const float* x2 = channels_of(first + count + i, lines_[1]);
-    combine({{x1, half}, {x1 + half, rest}, {x2, half}, {x2 + half, rest}}, half, to,
-            plan_.stage_product(piece));
+    const std::int64_t pixel = first + i, other = pixel + count;
+    combine({channels_of(pixel, 0, lines_[0]), channels_of(pixel, 1, lines_[1]),
+             channels_of(other, 0, lines_[2]), channels_of(other, 1, lines_[3])},
+            depth_, to, plan_.stage_product(piece));
   }
 }
 
@@ -95,7 +100,7 @@ void StrassenStage::stage_lines(std::int64_t last) {
   const std::int64_t second = pixels.distance(first_);
   const auto combine =
       plan_.input == PairTileSpec::Input::scalars ? combine_line_sums : combine_lines;
-  for (std::int64_t channel = 0; channel < plan_.half; ++channel) {
+  for (std::int64_t channel = channel_; channel < channel_ + depth_; ++channel) {
     Operand x[4];
     for (int i = 0; i < 2; ++i) {
       const std::int64_t at = channel + i * plan_.half;
@@ -112,7 +117,7 @@ void StrassenStage::stage_lines(std::int64_t last) {
                               .piece_step = piece_step_,
                               .step = plan_.stage_product(piece)};
       combine({x[0].from(from), x[1].from(from), x[2].from(behind), x[3].from(behind)}, pieces,
-              at(piece) + channel * round_up(width, 16));
+              at(piece) + (channel - channel_) * round_up(width, 16));
       piece = alike;
     }
   }

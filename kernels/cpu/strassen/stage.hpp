@@ -7,8 +7,8 @@
 
 namespace fuseplan::cpu {
 
-/// Makes the left factors that are staged, piece after piece of pixels, each as long as the
-/// longest:
+/// Makes the left factors of a section that are staged, piece after piece of pixels, each as long as
+/// the longest:
 ///   [piece][product][pixel][channel] where channels are inner,
 ///   [piece][product][channel][pixel] otherwise, lines of whole vectors.
 /// Zeros stand for what the second halves lack.
@@ -18,14 +18,14 @@ class StrassenStage {
   StrassenStage(const StrassenPlan& plan, std::int64_t block, Scratch& scratch);
 
   /// Pieces [first, last) of an image's pixels.
-  void run(const std::byte* image, std::int64_t first, std::int64_t last);
+  void run(const std::byte* image, std::int64_t first, std::int64_t last, std::int64_t section);
 
   /// Where a piece's factors begin.
   float* at(std::int64_t piece) const { return factors_ + (piece - first_) * piece_step_; }
 
  private:
   std::int64_t element_of(std::int64_t pixel) const;
-  const float* channels_of(std::int64_t pixel, float* widened) const;
+  Operand channels_of(std::int64_t pixel, int half, float* widened) const;
   void stage_rows(std::int64_t piece);
   Operand line_of(std::int64_t channel, std::int64_t first, std::int64_t end, float* line) const;
   void stage_lines(std::int64_t last);
@@ -38,6 +38,8 @@ class StrassenStage {
   float *factors_ = nullptr, *zeros_ = nullptr, *lines_[4] = {};
   const std::byte* image_ = nullptr;
   std::int64_t first_ = 0;
+  // Input channels of the first half that the section begins with, and how many it has.
+  std::int64_t channel_ = 0, depth_ = 0;
 };
 
 }  // namespace fuseplan::cpu

@@ -73,7 +73,8 @@ class Estimate {
   static double count(const Halves& halves, int kind) {
     return static_cast<double>(halves.kind_end(kind) - (kind == 0 ? 0 : halves.kind_end(kind - 1)));
   }
-  double depth() const { return static_cast<double>(ceil_div(shape_.inputs(), 2)); }
+  double depth() const { return static_cast<double>(half()); }
+  std::int64_t half() const { return ceil_div(shape_.inputs(), 2); }
   bool makes_sums_in_passing() const { return !config_.by_channel && !config_.staged; }
 
   /// The four quarters of a tile.
@@ -84,9 +85,11 @@ class Estimate {
     const double sums = rows * units;
     const double turned =
         config_.by_channel && !shape_.lanes_are_channels ? rates_.turned_store : 3;
-    constexpr double kTile = 130, kShared = 10;  // cycles; a sum is kept, fetched, added to others
+    // Cycles; a sum waits, is fetched and added to others, and is kept between sections.
+    constexpr double kTile = 130, kShared = 10, kKept = 4 * 5;
+    const auto kept = static_cast<double>(ceil_div(half(), strassen_section(half())) - 1);
     return kStrassenProducts * depth() * product(rows, vectors, units) + 4 * turned * sums +
-           (kTile + kShared * sums) / rates_.product;
+           (kTile + (kShared + kept * kKept) * sums) / rates_.product;
   }
 
   /// One depth of a product.
@@ -94,13 +97,17 @@ class Estimate {
     constexpr double kLatency = 4;
     const bool passing = makes_sums_in_passing();
     // A left factor is the sum of two quarters on average, of which one is in any lines.
-    const double vector_load = passing ? 3 + 3 * rates_.plane_load : 1;
+    const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load : 1;
     const double loads = vector_load * units +
                          rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
     const double adds = passing ? rates_.addition * units : 0;
     // Vectors of several planes' lines wait for them.
     const double wait = passing && vectors > 1 ? 1.12 : 1;
-    return std::max({rows * units + adds, loads, kLatency}) * conflict_factor(rows) * wait;
+    // Weights, or staged lines, come from the second-level cache beside the products.
+    constexpr double kLine = 0.1;
+    const double lines = passing ? 0 : kLine / rates_.product * vectors;
+    return (std::max({rows * units + adds, loads, kLatency}) + lines) * conflict_factor(rows) *
+           wait;
   }
 
   // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
@@ -127,7 +134,7 @@ class Estimate {
     const auto pixels = static_cast<double>(halves.most_width());  // a piece's, by vectors
     const double lanes = reads_pixels() ? 16 : pixels / std::ceil(pixels / 16);
     return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
-           (config_.staged ? cycles.factors : cycles.sums) / rates_.product;
+           (config_.staged ? cycles.factors : cycles.sums) * rates_.staging / rates_.product;
   }
   bool reads_pixels() const { return shape_.conv.input.stride[1] == 1; }
 
@@ -145,10 +152,14 @@ class Estimate {
   }
   double far_line() const {
     constexpr std::int64_t kLanes = 16;
-    constexpr double kInOrder = 1, kInParts = 8, kScalars = 15;
-    if (config_.by_channel) return config_.staged ? kInParts : kScalars;
+    struct Lines {
+      double in_order, in_parts, scalars;
+    };
+    constexpr Lines kNear{0, 0, 3}, kFar{1, 8, 15};
+    const Lines& lines = rates_.third_level_is_near() ? kNear : kFar;
+    if (config_.by_channel) return config_.staged ? lines.in_parts : lines.scalars;
     const bool whole = shape_.pixels() / 2 % kLanes == 0;
-    return whole && config_.vectors == 1 ? kInOrder : kInParts;
+    return whole && config_.vectors == 1 ? lines.in_order : lines.in_parts;
   }
 
   const Conv1x1Shape& shape_;
@@ -162,7 +173,7 @@ class Estimate {
 std::int64_t block_of(const Conv1x1Shape& shape, bool by_channel) {
   constexpr std::int64_t kRows = 128 << 10, kPlanes = 256 << 10, kWholePlane = 1 << 20;
   constexpr std::int64_t kFewest = 56;  // of pixels, that weights are worth coming for
-  const std::int64_t pixel = shape.inputs() * kFloat;
+  const std::int64_t pixel = 2 * strassen_section(ceil_div(shape.inputs(), 2)) * kFloat;
   if (shape.conv.input.stride[1] == 1) return std::max(kFewest, kRows / pixel);
   if (by_channel && shape.pixels() * pixel <= kWholePlane) return shape.pixels();
   return std::max(kFewest, kPlanes / pixel);

@@ -20,17 +20,19 @@ constexpr std::int64_t kAhead = 64;            // weights of a row
 /// turned, so that output channels are neighbours, and then combined.
 class PiecePreparer {
  public:
-  PiecePreparer(const StrassenPlan& plan, const void* raw, std::int64_t piece, float* prepared,
-                Scratch& scratch)
+  PiecePreparer(const StrassenPlan& plan, const void* raw, std::int64_t section,
+                std::int64_t piece, float* prepared, Scratch& scratch)
       : plan_(plan),
         output_step_(plan.shape.conv.weight_stride[0]),
         input_step_(plan.shape.conv.weight_stride[1]),
         bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
         is_float_(plan.shape.weights == DType::f32),
         to_(prepared),
+        first_(section * plan.section),
+        depth_(plan.depth(section)),
         half_(plan.channels.width(piece)),
         row_(round_up(half_, kSquare)),
-        product_(plan.weight_product(piece)),
+        product_(plan.weight_product(section, piece)),
         moves_(moves_for(plan.shape.weights, Isa::avx512)) {
     for (int i = 0; i < 2; ++i)
       outputs_[i] = {raw_strassen_weights(plan, raw, piece, i), plan.channels.count(piece, i)};
@@ -40,14 +42,14 @@ class PiecePreparer {
   }
 
   void prepare() {
-    for (std::int64_t channel = 0; channel < plan_.half; channel += kAtOnce) {
-      const std::int64_t count = std::min(kAtOnce, plan_.half - channel);
+    for (std::int64_t done = 0; done < depth_; done += kAtOnce) {
+      const std::int64_t count = std::min(kAtOnce, depth_ - done), channel = first_ + done;
       for (int inputs = 0; inputs < 2; ++inputs)
         for (int outputs = 0; outputs < 2; ++outputs)
           turn(channel + inputs * plan_.half, count, outputs_[outputs], turned_[inputs][outputs]);
       combine_weights(
           {turned_[0][0], turned_[0][1], turned_[1][0], turned_[1][1], count, row_, half_},
-          to_ + channel * half_, product_);
+          to_ + done * half_, product_);
     }
   }
 
@@ -112,6 +114,7 @@ class PiecePreparer {
   std::int64_t bytes_;  ///< of a raw weight
   bool is_float_;
   float* to_;
+  std::int64_t first_, depth_;  ///< input channels of either half: the section's
   Outputs outputs_[2];
   std::int64_t half_;     ///< output channels of a half of the piece
   std::int64_t row_;      ///< the same, rounded up to vectors
@@ -123,7 +126,7 @@ class PiecePreparer {
 }  // namespace
 
 std::size_t strassen_weight_bytes(const StrassenPlan& plan) {
-  return static_cast<std::size_t>(plan.weight_offset(plan.channels.pieces())) * sizeof(float);
+  return static_cast<std::size_t>(plan.weight_floats()) * sizeof(float);
 }
 
 const std::byte* raw_strassen_weights(const StrassenPlan& plan, const void* raw, std::int64_t piece,
@@ -134,22 +137,25 @@ const std::byte* raw_strassen_weights(const StrassenPlan& plan, const void* raw,
              static_cast<std::int64_t>(size_of(plan.shape.weights));
 }
 
-void prepare_strassen_piece(const StrassenPlan& plan, const void* raw, std::int64_t piece,
-                            float* prepared) {
+void prepare_strassen_piece(const StrassenPlan& plan, const void* raw, std::int64_t section,
+                            std::int64_t piece, float* prepared) {
   Scratch scratch;
-  PiecePreparer(plan, raw, piece, prepared, scratch).prepare();
+  PiecePreparer(plan, raw, section, piece, prepared, scratch).prepare();
 }
 
 void prepare_strassen_weights(const StrassenPlan& plan, const void* raw, float* prepared,
                               const Parallel& parallel) {
-  for_each_unit(parallel, plan.channels.pieces(), [&](std::int64_t piece) {
-    prepare_strassen_piece(plan, raw, piece, prepared + plan.weight_offset(piece));
+  for_each_unit(parallel, plan.sections() * plan.channels.pieces(), [&](std::int64_t unit) {
+    Digits digits(unit);
+    const std::int64_t piece = digits.take(plan.channels.pieces()), section = digits.rest();
+    prepare_strassen_piece(plan, raw, section, piece,
+                           prepared + plan.weight_offset(section, piece));
   });
 }
 
 std::string strassen_weight_format(const StrassenPlan& plan) {
-  return fmt::format("strassen:{}:{}", plan.config.by_channel ? "lanes" : "rows",
-                     plan.channels.most_width());
+  return fmt::format("strassen:{}:{}:{}", plan.config.by_channel ? "lanes" : "rows",
+                     plan.channels.most_width(), plan.section);
 }
 
 }  // namespace fuseplan::cpu
