@@ -39,7 +39,8 @@ struct ProductCall {
   const float* scalars = nullptr;
   const float* input = nullptr;      ///< of kernels that read it besides, where it lies
   const void* next_input = nullptr;  ///< of kernels that ask for it, like next_piece
-  float* kept = nullptr;             ///< of kernels that keep sums, or go on from some
+  float* kept = nullptr;             ///< of kernels that add to sums that were kept
+  std::int64_t keeps = 0;            ///< whether they keep what they add to, or finish it
   const RowsCall* chain = nullptr;   ///< at the first tile's first sum
   std::int64_t tiles = 0;            ///< at least 1
   const void* next_piece = nullptr;  ///< weights to ask for; may end early, they are not read

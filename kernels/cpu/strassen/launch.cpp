@@ -43,8 +43,8 @@ class Walk {
       piece_weights_ = scratch_.take_array<float>(
           static_cast<std::size_t>(kStrassenProducts * plan_.weight_product(0, 0)));
     if (plan_.sections() > 1)
-      kept_ = scratch_.take_array<float>(static_cast<std::size_t>(
-          block_pieces() * plan_.channels.pieces() * plan_.kept_sums()));
+      kept_ = scratch_.take_array<float>(
+          static_cast<std::size_t>(block_pieces() * plan_.channels.pieces() * plan_.kept_sums()));
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>(
@@ -120,11 +120,12 @@ class Walk {
     call.input = in_place;
     call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
+    call.keeps = is_last_section() ? 0 : 1;
     if (kept_ != nullptr)
       call.kept = kept_ + (channels - channels_.first) * kept_of_channels() +
                   (first - pixels_.first) * plan_.kept_sums();
     ask_ahead(channels, call);
-    const auto& kernels = is_last_section() ? plan_.kernel : plan_.keeper;
+    const auto& kernels = is_last_section() ? plan_.last_kernel : plan_.kernel;
     launch_.tiles[static_cast<std::size_t>(kernels[plan_.channels.kind(channels)][kind])](&call);
     if (plan_.finishes || !is_last_section()) return;
     if (plan_.config.by_channel)
@@ -147,10 +148,10 @@ class Walk {
     call.next_piece = weights;
     call.next_input =
         plan_.asks_for_halves
-            ? static_cast<const void*>(weights + kStrassenProducts *
-                                                     plan_.weight_product(section, next) / 2)
-            : next_block() + plan_.block_bytes / (pieces * plan_.sections()) *
-                                 (section_ * pieces + channels);
+            ? static_cast<const void*>(weights +
+                                       kStrassenProducts * plan_.weight_product(section, next) / 2)
+            : next_block() +
+                  plan_.block_bytes / (pieces * plan_.sections()) * (section_ * pieces + channels);
   }
 
   const std::byte* next_block() const {

@@ -34,7 +34,7 @@ class PairTileEmitter {
     Xbyak::Label tile;
     c.enter();
     const int left = c.reserve_words(1);
-    if (spec_.continues) kept_ = c.reserve_words(1);
+    if (spec_.continues) kept_ = c.reserve_words(2);
     start(left);
     loop_.take_registers();
     loop_.give_operands();
@@ -84,11 +84,11 @@ class PairTileEmitter {
     if (spec_.continues) {
       read(rax, offsetof(ProductCall, kept));
       c.mov(c.stack_word(kept_), rax);
+      read(rax, offsetof(ProductCall, keeps));
+      c.mov(c.stack_word(kept_ + 1), rax);
     }
-    if (!spec_.keeps) {
-      read(rcx, offsetof(ProductCall, chain));
-      pointers_.read(rcx);
-    }
+    read(rcx, offsetof(ProductCall, chain));
+    pointers_.read(rcx);
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
     if (!is_partial()) return;
     c.mov(ecx, spec_.loop.tail);
@@ -251,33 +251,51 @@ class PairTileEmitter {
   void expect(const Quarter& quarter) {
     if (!spec_.prefetch_output) return;
     const int line = kBytes / static_cast<int>(size_of(spec_.finish.output.dtype));
+    Xbyak::Label kept;
+    unless_finished(kept);
     for_each_place(quarter, [&](int, int v, const TilePlace& place) {
       if (v * kLanes % line == 0) code_.prefetchw(pointers_.output(place));
     });
+    code_.L(kept);
   }
 
   void finish(const Quarter& quarter) {
-    if (spec_.continues) add_kept(quarter);
-    if (spec_.keeps) return;
+    if (!spec_.continues) return apply_chain(quarter);
+    Xbyak::Label kept, done;
+    code_.mov(rax, code_.stack_word(kept_));
+    for_each_kept(quarter, [&](const Vec& sum, const auto& at) { code_.vaddps(sum, sum, at); });
+    unless_finished(kept);
+    apply_chain(quarter);
+    code_.jmp(done, code_.T_NEAR);
+    code_.L(kept);
+    for_each_kept(quarter, [&](const Vec& sum, const auto& at) { code_.vmovups(at, sum); });
+    code_.L(done);
+  }
+
+  /// Where calls go on that keep the sums.
+  void unless_finished(Xbyak::Label& kept) {
+    if (!spec_.continues) return;
+    code_.cmp(code_.stack_word(kept_ + 1), 0);
+    code_.jne(kept, code_.T_NEAR);
+  }
+
+  /// The sums, and what rax points to that is kept of the tile: its quarters one behind the other.
+  template <typename F>
+  void for_each_kept(const Quarter& quarter, const F& body) {
+    const std::vector<int>& sums = loop_.sums();
+    auto at = (2 * quarter.pixels + quarter.channels) * static_cast<int>(sums.size()) * kBytes;
+    for (const int sum : sums) {
+      body(code_.vec(sum), ptr[rax + at]);
+      at += kBytes;
+    }
+  }
+
+  void apply_chain(const Quarter& quarter) {
     std::vector<TileSum> tile;
     for_each_place(quarter, [&](int row, int v, const TilePlace& place) {
       tile.push_back({loop_.sum(row, v), place, is_partial() && v + 1 == spec_.loop.vectors});
     });
     if (!tile.empty()) finisher_.finish(tile);
-  }
-
-  /// Four quarters of a tile are kept one behind the other.
-  void add_kept(const Quarter& quarter) {
-    const std::vector<int>& sums = loop_.sums();
-    const auto quarter_bytes = static_cast<int>(sums.size()) * kBytes;
-    code_.mov(rax, code_.stack_word(kept_));
-    int at = (2 * quarter.pixels + quarter.channels) * quarter_bytes;
-    for (const int sum : sums) {
-      const Xbyak::Zmm d(sum);
-      code_.vaddps(d, d, ptr[rax + at]);
-      if (spec_.keeps) code_.vmovups(ptr[rax + at], d);
-      at += kBytes;
-    }
   }
 
   void next_tile() {
@@ -287,7 +305,6 @@ class PairTileEmitter {
     code_.add(spec_.along_lanes ? kVectors : kScalars, tile);
     if (!spec_.along_lanes && spec_.input == Input::scalars)
       code_.add(kInput, static_cast<int>(rows * spec_.input_scalars.row));
-    if (spec_.keeps) return;
     pointers_.move(spec_.along_lanes ? place(0, std::int64_t{spec_.loop.vectors} * kLanes)
                                      : place(rows, 0));
   }
@@ -300,7 +317,8 @@ class PairTileEmitter {
   TileFinisher finisher_;
   Xbyak::Label product_, in_place_;  ///< the loop, as a function
   std::vector<int> places_[kPlaces];
-  int kept_ = 0;  ///< the stack word that points to what is kept of the tile
+  /// The stack words that point to what is kept of the tile, and say whether it is kept again.
+  int kept_ = 0;
 };
 
 }  // namespace

@@ -38,9 +38,9 @@ struct PairTileSpec {
   /// Asks for what ProductCall::next_piece and next_input point to, so many bytes a tile; the first
   /// tile of a call for those from `first_slice` slices on.
   std::int64_t slice = 0, input_slice = 0, first_slice = 0;
-  /// Sums of products before these were kept, of one tile so many bytes behind the other's. Kernels
-  /// that keep add theirs to them and leave the chain to the last.
-  bool continues = false, keeps = false;
+  /// Adds to sums that were kept, of one tile so many bytes behind the other's; a call says whether
+  /// they are kept again or finished.
+  bool continues = false;
   std::int64_t kept = 0;
   FinishSpec finish;
 };

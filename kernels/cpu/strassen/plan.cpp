@@ -70,7 +70,7 @@ void place_input(const StrassenPlan& plan, PairTileSpec& spec) {
 
 /// Of the pieces of these kinds.
 PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixel_kind,
-                            bool keeps) {
+                            std::int64_t depth) {
   const bool by_channel = plan.config.by_channel;
   const Halves& rows = by_channel ? plan.pixels : plan.channels;
   const Halves& lanes = by_channel ? plan.channels : plan.pixels;
@@ -81,7 +81,7 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   loop.rows = rows.kind_size(row_kind);
   loop.vectors = lanes.kind_size(lane_kind);
   loop.tail = lanes.kind_tail(lane_kind);
-  loop.depth = plan.depth(keeps ? 0 : plan.sections() - 1);
+  loop.depth = depth;
   spec.lacks_row = rows.kind_tail(row_kind) == 1;
   spec.along_lanes = !by_channel;
   loop.vector_depth = loop.vectors * kLane * kFloat;
@@ -107,7 +107,6 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
   place_halves(plan, spec);
   place_input(plan, spec);
-  spec.keeps = keeps;
   spec.continues = plan.sections() > 1;
   spec.kept = plan.kept_sums() * kFloat;
   return spec;
@@ -159,15 +158,17 @@ void list_kernels(StrassenPlan& plan, const SplitChain& chain) {
   for (int c = 0; c < Halves::kKinds; ++c)
     for (int p = 0; p < Halves::kKinds; ++p) {
       if (plan.channels.kind_size(c) == 0 || plan.pixels.kind_size(p) == 0) continue;
-      for (const bool keeps : {false, true}) {
-        if (keeps && plan.sections() == 1) continue;
-        PairTileSpec spec = pair_tile_spec(plan, c, p, keeps);
+      const auto add = [&](std::int64_t section) {
+        PairTileSpec spec = pair_tile_spec(plan, c, p, plan.depth(section));
         spec.finish = finish;
-        spec.prefetch_output = plan.finishes && !keeps;
+        spec.prefetch_output = plan.finishes;
         spread_prefetch(plan, p, spec);
-        (keeps ? plan.keeper : plan.kernel)[c][p] = static_cast<int>(plan.specs.size());
         plan.specs.push_back(spec);
-      }
+        return static_cast<int>(plan.specs.size()) - 1;
+      };
+      const std::int64_t last = plan.sections() - 1;
+      plan.kernel[c][p] = add(0);
+      plan.last_kernel[c][p] = plan.depth(last) == plan.depth(0) ? plan.kernel[c][p] : add(last);
     }
 }
 
@@ -234,9 +235,8 @@ std::int64_t StrassenPlan::weight_offset(std::int64_t of_section, std::int64_t p
     return channels.first(p) / (config.by_channel ? 1 : 2);
   };
   const std::int64_t pieces = channels.pieces();
-  return kStrassenProducts *
-         (of_section * (section * width_before(pieces) + pieces * kSpread) +
-          depth(of_section) * width_before(piece) + piece * kSpread);
+  return kStrassenProducts * (of_section * (section * width_before(pieces) + pieces * kSpread) +
+                              depth(of_section) * width_before(piece) + piece * kSpread);
 }
 
 StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,

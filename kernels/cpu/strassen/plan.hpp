@@ -22,7 +22,8 @@ struct StrassenPlan {
   std::int64_t block = 0;   ///< pieces of pixels in a block
   std::int64_t half = 0;    ///< input channels of a half; the second has one less if they are odd
   /// Input channels of a section of either half. Sums of a block are kept from one section to the
-  /// next, so that what is staged of a block and the weights beside it stay in a second-level cache.
+  /// next, so that what is staged of a block and the weights beside it stay in a second-level
+  /// cache.
   std::int64_t section = 0;
 
   PairTileSpec::Input input{};
@@ -40,8 +41,9 @@ struct StrassenPlan {
   bool asks_for_halves = false;
 
   std::vector<PairTileSpec> specs;
-  /// Index of specs by kind of channels and of pixels: what finishes sums, and what keeps them.
-  int kernel[Halves::kKinds][Halves::kKinds] = {}, keeper[Halves::kKinds][Halves::kKinds] = {};
+  /// Index of specs by kind of channels and of pixels; the last section may have one of its own.
+  int kernel[Halves::kKinds][Halves::kKinds] = {};
+  int last_kernel[Halves::kKinds][Halves::kKinds] = {};
 
   std::int64_t sections() const { return (half + section - 1) / section; }
   std::int64_t depth(std::int64_t of_section) const {

@@ -47,10 +47,10 @@ class StrassenRecipe final : public Recipe {
     std::vector<Function> functions;
     FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
     for (const PairTileSpec& spec : plan_.specs)
-      functions.push_back({fmt::format("strassen_{}x{}_tail{}{}{}", spec.loop.rows,
-                                       spec.loop.vectors, spec.loop.tail,
-                                       spec.lacks_row ? "_odd" : "", spec.keeps ? "_keeps" : ""),
-                           emit_pair_tile(spec, needs)});
+      functions.push_back(
+          {fmt::format("strassen_{}x{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
+                       spec.loop.depth, spec.loop.tail, spec.lacks_row ? "_odd" : ""),
+           emit_pair_tile(spec, needs)});
     if (!plan_.finishes)
       functions.push_back(
           {"strassen_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});

@@ -7,8 +7,8 @@
 
 namespace fuseplan::cpu {
 
-/// Makes the left factors of a section that are staged, piece after piece of pixels, each as long as
-/// the longest:
+/// Makes the left factors of a section that are staged, piece after piece of pixels, each as long
+/// as the longest:
 ///   [piece][product][pixel][channel] where channels are inner,
 ///   [piece][product][channel][pixel] otherwise, lines of whole vectors.
 /// Zeros stand for what the second halves lack.

@@ -20,8 +20,8 @@ constexpr std::int64_t kAhead = 64;            // weights of a row
 /// turned, so that output channels are neighbours, and then combined.
 class PiecePreparer {
  public:
-  PiecePreparer(const StrassenPlan& plan, const void* raw, std::int64_t section,
-                std::int64_t piece, float* prepared, Scratch& scratch)
+  PiecePreparer(const StrassenPlan& plan, const void* raw, std::int64_t section, std::int64_t piece,
+                float* prepared, Scratch& scratch)
       : plan_(plan),
         output_step_(plan.shape.conv.weight_stride[0]),
         input_step_(plan.shape.conv.weight_stride[1]),
