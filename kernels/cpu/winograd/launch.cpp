@@ -64,7 +64,7 @@ class Walk {
     if (!launch.arguments.weights_are_raw) return;
     filters_.emplace(plan_, launch.kernels.filter, launch.arguments.weights, scratch_);
     passing_weights_ = scratch_.take_array<float>(
-        static_cast<std::size_t>(plan_.positions() * plan_.passing_weights_stride()));
+        static_cast<std::size_t>(plan_.positions() * plan_.weights_stride(0)));
   }
 
   void run(std::int64_t unit) {
@@ -78,7 +78,7 @@ class Walk {
     const std::int64_t last = plan_.piece(pieces.last).first;
     input_.run(first, last, values_);
     for (std::int64_t tile = channels.first; tile < channels.last; ++tile) {
-      if (filters_) filters_->run(tile, passing_weights_, plan_.passing_weights_stride());
+      if (filters_) filters_->run(tile, passing_weights_, plan_.weights_stride(tile));
       for (std::int64_t position = 0; position < plan_.positions(); ++position)
         multiply(pieces, tile, position);
       output_.run(first, last, tile, sums_);
@@ -91,7 +91,7 @@ class Walk {
     call.planes = call.rows = 1;
     call.channels = plan_.inputs();
     call.weights_ahead = weights_ahead_;
-    call.weights = filters_ ? passing_weights_ + position * plan_.passing_weights_stride()
+    call.weights = filters_ ? passing_weights_ + position * plan_.weights_stride(channel_tile)
                             : static_cast<const float*>(launch_.arguments.weights) +
                                   winograd_weight_offset(plan_, channel_tile, position);
     call.input = values_ + position * plan_.values_stride();

@@ -79,8 +79,8 @@ std::int64_t WinogradPlan::sums_stride() const {
   return position_stride(most_pieces * largest_piece() * width());
 }
 
-std::int64_t WinogradPlan::passing_weights_stride() const {
-  return position_stride(inputs() * width());
+std::int64_t WinogradPlan::weights_stride(std::int64_t channel_tile) const {
+  return position_stride(inputs() * width_of(channel_tile));
 }
 
 std::vector<TileAxes> winograd_axes(const ConvGeometry& conv) {

@@ -65,8 +65,8 @@ struct WinogradPlan {
   std::int64_t tile_stride() const;
   std::int64_t values_stride() const;
   std::int64_t sums_stride() const;
-  /// From position to position of a tile of channels' weights that are used at once.
-  std::int64_t passing_weights_stride() const;
+  /// The same of the weights of a tile of channels.
+  std::int64_t weights_stride(std::int64_t channel_tile) const;
 };
 
 /// Of a tile, and of its filter (5x7): Execute keeps as many without allocating.

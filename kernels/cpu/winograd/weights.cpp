@@ -108,8 +108,8 @@ void FilterTransform::gather(std::int64_t output, std::int64_t input, std::int64
 
 std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t channel_tile,
                                     std::int64_t position) {
-  return plan.inputs() *
-         (channel_tile * plan.width() * plan.positions() + position * plan.width_of(channel_tile));
+  return channel_tile * plan.positions() * plan.weights_stride(0) +
+         position * plan.weights_stride(channel_tile);
 }
 
 std::size_t winograd_weight_bytes(const WinogradPlan& plan) {
@@ -130,8 +130,7 @@ void transform_weights(const WinogradPlan& plan, FilterKernel kernel, const void
     Scratch scratch;
     FilterTransform transform(plan, kernel, raw, scratch);
     for (long i = range.first; i < range.last; ++i)
-      transform.run(i, transformed + winograd_weight_offset(plan, i, 0),
-                    plan.inputs() * plan.width_of(i));
+      transform.run(i, transformed + winograd_weight_offset(plan, i, 0), plan.weights_stride(i));
   });
 }
 

@@ -11,7 +11,7 @@
 
 namespace fuseplan::cpu {
 
-/// Transformed weights, f32, read strictly linearly:
+/// Transformed weights, f32, read linearly but for a gap behind each position:
 ///   [tile of output channels][position][input channel][output channel]
 /// A tile of channels is as wide as its vectors, with zeros behind the last output channel.
 std::size_t winograd_weight_bytes(const WinogradPlan& plan);
