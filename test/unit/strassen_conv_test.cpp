@@ -64,16 +64,22 @@ class StrassenConv : public ::testing::TestWithParam<Strides> {
   void note(const Problem& problem, const SplitChain& chain, const cpu::StrassenConfig& config) {
     const cpu::StrassenPlan plan =
         cpu::strassen_plan(cpu::conv1x1_shape(problem, chain), chain, config);
-    seen_.insert({plan.input, config.by_channel, plan.turned(), plan.finishes});
+    const bool alike = plan.depth(0) == plan.depth(plan.sections() - 1);
+    seen_.insert({plan.input, config.by_channel, plan.turned(), plan.finishes,
+                  plan.sections() == 1 ? Depth::whole
+                  : alike              ? Depth::alike
+                                       : Depth::shorter_last});
   }
   bool is_dense() const {
     return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
   }
 
   /// What a plan is made of: all that occurs must have been checked.
+  enum class Depth : std::uint8_t { whole, alike, shorter_last };  ///< its sections
   struct Kind {
     cpu::PairTileSpec::Input input;
     bool by_channel, turned, finishes;
+    Depth depth;
     auto operator<=>(const Kind&) const = default;
   };
   std::set<Kind> seen_;
@@ -110,6 +116,8 @@ TEST_P(StrassenConv, OddShapes) {
       {{2, 20, 9, 14}, {40, 20, 1, 1}, conv_of(2, 2)},
       {{1, 66, 8, 7}, {47, 66, 1, 1}, conv_of(2, 3)},
       {{2, 6, 40}, {19, 6, 1}, conv_of(1, 1)},
+      {{1, 515, 5, 4}, {34, 515, 1, 1}, conv_of(2, 1)},
+      {{2, 771, 7, 6}, {20, 771, 1, 1}, conv_of(2, 2)},
       {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, conv_of(3, 1)},
       {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, conv_of(3, 2)},
   };
@@ -176,6 +184,8 @@ TEST_P(StrassenConv, EveryConfiguration) {
       {{1, 256, 20, 24}, {152, 256, 1, 1}, conv_of(2, 1)},
       {{2, 18, 17, 15}, {92, 18, 1, 1}, conv_of(2, 2)},
       {{1, 64, 9, 7}, {64, 64, 1, 1}, conv_of(2, 1)},
+      {{2, 524, 6, 8}, {70, 524, 1, 1}, conv_of(2, 1)},
+      {{1, 768, 5, 6}, {50, 768, 1, 1}, conv_of(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::gelu_add_mish})
@@ -183,10 +193,10 @@ TEST_P(StrassenConv, EveryConfiguration) {
         run(problem(shape, {type, DType::f32}, tail));
   if (!runs_here()) return;
   if (GetParam() == Strides::channels_first) {
-    EXPECT_EQ(seen_.size(), 6U);
+    EXPECT_EQ(seen_.size(), 18U);
   }
   if (GetParam() == Strides::channels_last) {
-    EXPECT_EQ(seen_.size(), 4U);
+    EXPECT_EQ(seen_.size(), 12U);
   }
 }
 
@@ -195,6 +205,7 @@ TEST_P(StrassenConv, SameBitsForAnyThreadCount) {
       {{3, 40, 31, 34}, {70, 40, 1, 1}, conv_of(2, 1)},
       {{1, 300, 20, 20}, {200, 300, 1, 1}, conv_of(2, 2)},
       {{1, 512, 3, 5}, {900, 512, 1, 1}, conv_of(2, 1)},
+      {{1, 600, 12, 13}, {200, 600, 1, 1}, conv_of(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
@@ -216,6 +227,7 @@ TEST_P(StrassenConv, NothingOutsideTheTensorsIsTouched) {
       {{1, 33, 9, 9}, {18, 33, 1, 1}, conv_of(2, 2)},
       {{1, 10, 33, 36}, {74, 10, 1, 1}, conv_of(2, 1)},
       {{1, 70, 5, 6}, {64, 70, 1, 1}, conv_of(2, 1)},
+      {{1, 514, 5, 6}, {36, 514, 1, 1}, conv_of(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails)
