@@ -53,7 +53,7 @@ class Estimate {
 
  private:
   double products_of_an_image() const {
-    double sum = staging() + far_lines();
+    double sum = staging() + far_lines() + parts_of_planes();
     for (int r = 0; r < Halves::kKinds; ++r)
       for (int l = 0; l < Halves::kKinds; ++l)
         sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
@@ -133,8 +133,9 @@ class Estimate {
     const Halves& halves = config_.by_channel ? rows_ : lanes_;
     const auto pixels = static_cast<double>(halves.most_width());  // a piece's, by vectors
     const double lanes = reads_pixels() ? 16 : pixels / std::ceil(pixels / 16);
+    const double pace = reads_pixels() || shape_.flat ? rates_.staging : 1;
     return static_cast<double>(ceil_div(shape_.pixels(), 2)) * depth() / lanes *
-           (config_.staged ? cycles.factors : cycles.sums) * rates_.staging / rates_.product;
+           (config_.staged ? cycles.factors : cycles.sums) * pace / rates_.product;
   }
   bool reads_pixels() const { return shape_.conv.input.stride[1] == 1; }
 
@@ -150,12 +151,23 @@ class Estimate {
         lines += static_cast<double>(view->elements() / shape_.images()) / kLine;
     return lines * far_line();
   }
+
+  /// A block of pixels that is a part of every plane comes in as many short pieces, each from a
+  /// page of its own.
+  double parts_of_planes() const {
+    if (!config_.by_channel || reads_pixels() || config_.block >= shape_.pixels()) return 0;
+    constexpr double kLine = 16, kNear = 10, kFar = 42;
+    const auto input = shape_.conv.input.elements();
+    const bool far = input * static_cast<std::int64_t>(size_of(shape_.input)) > kFarBytes;
+    return static_cast<double>(input / shape_.images()) / kLine * (far ? kFar : kNear);
+  }
+
   double far_line() const {
     constexpr std::int64_t kLanes = 16;
     struct Lines {
       double in_order, in_parts, scalars;
     };
-    constexpr Lines kNear{0, 0, 3}, kFar{1, 8, 15};
+    constexpr Lines kNear{2, 6, 4}, kFar{1, 8, 15};
     const Lines& lines = rates_.third_level_is_near() ? kNear : kFar;
     if (config_.by_channel) return config_.staged ? lines.in_parts : lines.scalars;
     const bool whole = shape_.pixels() / 2 % kLanes == 0;
