@@ -16,6 +16,7 @@ Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : 
   planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   column_blocks_ = ceil_div(static_cast<std::int64_t>(plan.tiling.strips.size()),
                             static_cast<std::int64_t>(plan.block_strips));
+  if (groups_share_lines()) groups_in_turn_ = conv.groups;
   cut_rows(weights_are_raw ? conv.output.len[3] : plan.block_rows);
   parts_ = parts_worth(conv, 2e6, threads);
   whole_units_ = plan.staged || weights_are_raw;
@@ -46,11 +47,21 @@ bool Schedule::reads_less_tiles_first() const {
          kGuessed * input * plan_.tiles_of_channels < weights * blocks();
 }
 
+// Where a pixel's channels are neighbours, groups read and write what lies between one another's:
+// hardware foresees the whole better than its parts. All groups' weights stay near meanwhile.
+bool Schedule::groups_share_lines() const {
+  constexpr std::int64_t kNear = 256 << 10;
+  const ConvGeometry& conv = plan_.shape.conv;
+  const std::int64_t weights = conv.groups * plan_.weight_offset(plan_.tiles_of_channels) * kFloat;
+  return conv.input.stride[1] == 1 && conv.output.stride[1] == 1 && weights <= kNear;
+}
+
 std::int64_t Schedule::vectors() const {
   return (plan_.tiles_of_channels - 1) * plan_.config.vectors + plan_.tail_vectors;
 }
 
-Block Schedule::block_of_plane(std::int64_t index) const {
+Block Schedule::block_of_turn(std::int64_t index) const {
+  index /= groups_in_turn_;
   const auto& strips = plan_.tiling.strips;
   const Range rows = split(plan_.shape.conv.output.len[3], static_cast<int>(row_blocks_),
                            static_cast<int>(index / column_blocks_));
@@ -67,20 +78,19 @@ Block Schedule::block_of_plane(std::int64_t index) const {
 
 Block Schedule::block(std::int64_t unit) const {
   const std::int64_t index = tiles_first_ ? unit % blocks() : unit / plan_.tiles_of_channels;
-  Block block = block_of_plane(index % blocks_per_plane());
-  std::int64_t plane = index / blocks_per_plane();
-  block.plane = plane % plan_.shape.conv.output.len[2];
-  plane /= plan_.shape.conv.output.len[2];
-  block.group = plane % plan_.shape.conv.groups;
-  block.image = plane / plan_.shape.conv.groups;
+  Block block = block_of_turn(index % blocks_in_turn());
+  Digits digits(index / blocks_in_turn());
+  block.plane = digits.take(plan_.shape.conv.output.len[2]);
+  block.group = digits.take(plan_.shape.conv.groups / groups_in_turn_) + index % groups_in_turn_;
+  block.image = digits.rest();
   return block;
 }
 
 Place Schedule::end_of(std::int64_t work, std::int64_t per_pixel) const {
   const View& output = plan_.shape.conv.output;
-  return place_of(work, blocks_per_plane(), output.len[3] * output.len[4] * per_pixel,
-                  [&](std::int64_t i) {
-                    const Block block = block_of_plane(i);
+  return place_of(work, blocks_in_turn(),
+                  groups_in_turn_ * output.len[3] * output.len[4] * per_pixel, [&](std::int64_t i) {
+                    const Block block = block_of_turn(i);
                     return block.rows * block.columns * per_pixel;
                   });
 }
@@ -106,11 +116,11 @@ Place Schedule::start(int part) const {
     const std::int64_t per_pixel = plan_.vectors_of(tile);
     const Place place = end_of(target - tile * full, per_pixel);
     if (place.done == 0) return {tile * blocks() + place.block, 0};
-    const Block block = block_of_plane(place.block % blocks_per_plane());
+    const Block block = block_of_turn(place.block % blocks_in_turn());
     return at(tile * blocks() + place.block, nearest(place.done, block.columns * per_pixel));
   }
   const Place place = end_of(target, vectors());
-  const Block block = block_of_plane(place.block % blocks_per_plane());
+  const Block block = block_of_turn(place.block % blocks_in_turn());
   const std::int64_t full = block.rows * block.columns * plan_.config.vectors;
   const std::int64_t tile = std::min(place.done / full, plan_.tiles_of_channels - 1);
   return at(place.block * plan_.tiles_of_channels + tile,

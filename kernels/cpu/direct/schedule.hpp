@@ -41,17 +41,22 @@ class Schedule {
     return tiles_first_ ? unit / blocks() : unit % plan_.tiles_of_channels;
   }
   std::int64_t blocks_per_plane() const { return row_blocks_ * column_blocks_; }
+  /// Blocks that follow one another until the next plane, those of several groups if they take
+  /// turns.
+  std::int64_t blocks_in_turn() const { return blocks_per_plane() * groups_in_turn_; }
   std::int64_t blocks() const { return planes_ * blocks_per_plane(); }
   std::int64_t vectors() const;
   bool reads_less_tiles_first() const;
+  bool groups_share_lines() const;
   Place end_of(std::int64_t work, std::int64_t per_pixel) const;
   void cut_rows(std::int64_t rows);
-  Block block_of_plane(std::int64_t index) const;  ///< image, group and plane left out
+  Block block_of_turn(std::int64_t index) const;  ///< image, group and plane left out
 
   const DirectPlan& plan_;
   std::int64_t planes_ = 0;  ///< output planes of all images and groups
   std::int64_t rows_ = 0, row_blocks_ = 0, column_blocks_ = 0;
-  bool tiles_first_ = false;  ///< a tile of channels of all blocks before the next
+  std::int64_t groups_in_turn_ = 1;  ///< which are computed of a block before the next block
+  bool tiles_first_ = false;         ///< a tile of channels of all blocks before the next
   /// Units are in one part each: something is made for all of it.
   bool whole_units_ = false;
   int parts_ = 1;

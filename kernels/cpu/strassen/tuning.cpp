@@ -156,10 +156,11 @@ class Estimate {
   /// page of its own.
   double parts_of_planes() const {
     if (!config_.by_channel || reads_pixels() || config_.block >= shape_.pixels()) return 0;
-    constexpr double kLine = 16, kNear = 10, kFar = 42;
+    constexpr double kLine = 16, kNear = 5, kFar = 22;  // cycles of a line
     const auto input = shape_.conv.input.elements();
     const bool far = input * static_cast<std::int64_t>(size_of(shape_.input)) > kFarBytes;
-    return static_cast<double>(input / shape_.images()) / kLine * (far ? kFar : kNear);
+    return static_cast<double>(input / shape_.images()) / kLine * (far ? kFar : kNear) /
+           rates_.product;
   }
 
   double far_line() const {
