@@ -66,6 +66,8 @@ struct CoreRates {
   /// Whether it is so much nearer than memory that output is worth keeping there, and lines of many
   /// pages come from it without being asked for in order.
   bool third_level_is_near() const { return third_level >= 2 * behind; }
+  /// Whether lines come from it as fast as from the second level, if they are asked for.
+  bool third_level_keeps_up() const { return third_level >= second_level; }
 };
 /// Of a line of processors; "generic" is meant for any.
 const CoreRates& core_rates(std::string_view family);

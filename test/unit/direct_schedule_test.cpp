@@ -49,6 +49,15 @@ constexpr Case kCases[] = {
     {"f32:2x40x3x5x900:ndhwc;conv(f32:100x40x3x3x3:ndhwc,pad=1x1x1,stride=1x1x1,dilation=1x1x1,"
      "groups=1)->f32:2x100x3x5x900:ndhwc",
      false, "planes and long rows"},
+    {"f32:2x240x40x60:nhwc;conv(f32:240x80x1x1:nhwc,pad=0x0,stride=1x1,dilation=1x1,groups=3)"
+     "->f32:2x240x40x60:nhwc",
+     false, "groups in turn"},
+    {"f32:2x48x5x3000:nhwc;conv(f32:288x16x3x3:nhwc,pad=1x1,stride=1x1,dilation=1x1,groups=3)"
+     "->f32:2x288x5x3000:nhwc",
+     false, "groups in turn and long rows"},
+    {"f32:2x24x3x90x40:ndhwc;conv(f32:288x8x3x3x3:ndhwc,pad=1x1x1,stride=1x2x1,dilation=1x1x1,"
+     "groups=3)->f32:2x288x3x45x40:ndhwc",
+     false, "groups in turn and planes"},
 };
 
 DirectPlan plan_of(const Problem& problem) {
@@ -109,6 +118,34 @@ TEST(DirectSchedule, EveryRowIsInOnePart) {
           EXPECT_NEAR(static_cast<double>(work), static_cast<double>(all) / schedule.parts(),
                       static_cast<double>(grain));
       }
+  }
+}
+
+TEST(DirectSchedule, GroupsOfABlockTakeTurns) {
+  const struct {
+    const char* problem;
+    bool in_turn;
+    const char* why;
+  } cases[] = {
+      {"f32:2x240x40x60:nhwc;conv(f32:240x80x1x1:nhwc,groups=3)", true, "lines are shared"},
+      {"f32:2x480x60x60:nhwc;conv(f32:480x160x3x3:nhwc,pad=1x1,groups=3)", false, "many weights"},
+  };
+  for (const auto& [text, in_turn, why] : cases) {
+    const DirectPlan plan = plan_of(parse_problem(text));
+    const std::vector<Unit> units = units_of(Schedule(plan, 1), 0);
+    const auto is_next = [&](std::size_t i) {
+      return units[i].block.group == units[i - 1].block.group + 1;
+    };
+    int turns = 0, blocks = 0;
+    for (std::size_t i = 1; i < units.size(); ++i) {
+      if (units[i].block == units[i - 1].block) continue;
+      ++blocks;
+      const bool same_rows = units[i].block.row == units[i - 1].block.row &&
+                             units[i].block.image == units[i - 1].block.image;
+      turns += same_rows && is_next(i) ? 1 : 0;
+    }
+    EXPECT_GT(blocks, 11) << why;
+    EXPECT_EQ(turns, in_turn ? (blocks + 1) / 3 * 2 : 0) << why;
   }
 }
 

@@ -30,6 +30,7 @@ const std::vector<Family> kFamilies = {
     {"bf16", "48x33x3x3", {"1x33x20x24", "1x33x7x30"}, {"pad=1x1", "pad=2x2,dilation=2x2"}},
     {"f16", "48x32x3x3", {"1x32x20x24"}, {"pad=1x1", "pad=0x2,pad_hi=1x1"}},
     {"f32", "70x300x1x1", {"1x300x7x7", "1x300x40x41", "3x300x12x5"}, {"pad=0x0", "stride=2x2"}},
+    {"f32", "70x600x1x1", {"1x600x7x8", "2x600x18x21"}, {"pad=0x0", "stride=2x2"}},
     {"bf16", "70x300x1x1", {"1x300x7x7", "1x300x40x41"}, {"pad=0x0", "stride=2x2"}},
     {"f32",
      "24x1x3x3",

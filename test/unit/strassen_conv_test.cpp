@@ -205,7 +205,8 @@ TEST_P(StrassenConv, SameBitsForAnyThreadCount) {
       {{3, 40, 31, 34}, {70, 40, 1, 1}, conv_of(2, 1)},
       {{1, 300, 20, 20}, {200, 300, 1, 1}, conv_of(2, 2)},
       {{1, 512, 3, 5}, {900, 512, 1, 1}, conv_of(2, 1)},
-      {{1, 600, 12, 13}, {200, 600, 1, 1}, conv_of(2, 1)},
+      {{1, 600, 12, 13}, {600, 600, 1, 1}, conv_of(2, 1)},
+      {{2, 530, 6, 8}, {70, 530, 1, 1}, conv_of(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {

@@ -17,7 +17,7 @@ Schedule::Schedule(const DirectPlan& plan, int threads, bool weights_are_raw) : 
   column_blocks_ = ceil_div(static_cast<std::int64_t>(plan.tiling.strips.size()),
                             static_cast<std::int64_t>(plan.block_strips));
   if (groups_share_lines()) groups_in_turn_ = conv.groups;
-  cut_rows(weights_are_raw ? conv.output.len[3] : plan.block_rows);
+  cut_rows(weights_are_raw ? conv.output.len[3] : rows_of_turn());
   parts_ = parts_worth(conv, 2e6, threads);
   whole_units_ = plan.staged || weights_are_raw;
   if (weights_are_raw) return;
@@ -54,6 +54,15 @@ bool Schedule::groups_share_lines() const {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t weights = conv.groups * plan_.weight_offset(plan_.tiles_of_channels) * kFloat;
   return conv.input.stride[1] == 1 && conv.output.stride[1] == 1 && weights <= kNear;
+}
+
+// Rows whose channels of all groups in turn a second-level cache holds.
+std::int64_t Schedule::rows_of_turn() const {
+  constexpr std::int64_t kHeld = 1 << 20;
+  const ConvGeometry& conv = plan_.shape.conv;
+  if (groups_in_turn_ == 1) return plan_.block_rows;
+  const std::int64_t row = conv.stride[1] * conv.input.len[4] * conv.input.len[1] * kFloat;
+  return std::clamp<std::int64_t>(kHeld / row, 1, plan_.block_rows);
 }
 
 std::int64_t Schedule::vectors() const {

@@ -48,6 +48,7 @@ class Schedule {
   std::int64_t vectors() const;
   bool reads_less_tiles_first() const;
   bool groups_share_lines() const;
+  std::int64_t rows_of_turn() const;
   Place end_of(std::int64_t work, std::int64_t per_pixel) const;
   void cut_rows(std::int64_t rows);
   Block block_of_turn(std::int64_t index) const;  ///< image, group and plane left out

@@ -16,8 +16,8 @@ std::vector<DirectConfig> tuning_space(const DirectShape& shape, const Target& t
 std::vector<DirectConfig> leading_configs(const DirectShape& shape, const Target& target,
                                           const CoreRates& rates);
 
-/// Cycles of one thread at the speed that direct convolution reaches where nothing holds it: what
-/// other algorithms' estimates are compared with.
+/// Cycles of one thread, for one group and two axes, at the speed that direct convolution reaches
+/// where nothing holds it: what other algorithms' estimates are compared with.
 double direct_cycles(const DirectShape& shape, Isa isa, const CoreRates& rates);
 
 /// Whether input and weights are bf16, so that a configuration may multiply them in pairs.

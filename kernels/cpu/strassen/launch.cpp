@@ -33,8 +33,9 @@ struct Launch {
 /// One thread's walk through its units, with its own scratch.
 class Walk {
  public:
-  explicit Walk(const Launch& launch)
+  Walk(const Launch& launch, const Range& units)
       : launch_(launch),
+        units_(units),
         plan_(launch.plan),
         shape_(plan_.shape),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
@@ -44,7 +45,7 @@ class Walk {
           static_cast<std::size_t>(kStrassenProducts * plan_.weight_product(0, 0)));
     if (plan_.sections() > 1)
       kept_ = scratch_.take_array<float>(
-          static_cast<std::size_t>(block_pieces() * plan_.channels.pieces() * plan_.kept_sums()));
+          static_cast<std::size_t>(block_pieces() * most_channels() * plan_.kept_sums()));
     if (plan_.finishes) return;
     // Turning reads whole squares.
     sums_ = scratch_.take_array<float>(
@@ -55,12 +56,12 @@ class Walk {
   }
 
   /// A unit is a piece of channels of a block.
-  void run(const Range& units) {
+  void run() {
     const std::int64_t pieces = plan_.channels.pieces();
-    for (std::int64_t unit = units.first; unit < units.last;) {
+    for (std::int64_t unit = units_.first; unit < units_.last;) {
       Digits digits(unit);
       const std::int64_t channels = digits.take(pieces);
-      const std::int64_t count = std::min(pieces - channels, units.last - unit);
+      const std::int64_t count = std::min(pieces - channels, units_.last - unit);
       pixels_ = split(plan_.pixels.pieces(), static_cast<int>(launch_.blocks),
                       static_cast<int>(digits.take(launch_.blocks)));
       run_block(digits.rest(), {channels, channels + count});
@@ -70,6 +71,10 @@ class Walk {
 
  private:
   std::int64_t block_pieces() const { return ceil_div(plan_.pixels.pieces(), launch_.blocks); }
+  /// Pieces of channels of a block that are the thread's.
+  std::int64_t most_channels() const {
+    return std::min<std::int64_t>(plan_.channels.pieces(), units_.last - units_.first);
+  }
   bool is_last_section() const { return section_ + 1 == plan_.sections(); }
 
   void run_block(std::int64_t image, const Range& channels) {
@@ -134,16 +139,14 @@ class Walk {
       finish_rows_of_channels(channels, first, end);
   }
 
+  /// For the next piece of weights, of this section or the next or of the next block; and the next
+  /// block's input.
   void ask_ahead(std::int64_t channels, ProductCall& call) const {
+    if (launch_.in_passing()) return ask_ahead_for_raw(channels, call);
     const std::int64_t pieces = plan_.channels.pieces();
     const bool ends = channels + 1 == channels_.last;
-    const std::int64_t next = ends ? channels_.first : channels + 1;
+    const std::int64_t next = !ends ? channels + 1 : is_last_section() ? 0 : channels_.first;
     const std::int64_t section = !ends ? section_ : is_last_section() ? 0 : section_ + 1;
-    if (launch_.in_passing()) {
-      call.next_piece = raw_strassen_weights(plan_, launch_.arguments.weights, next, 0);
-      call.next_input = raw_strassen_weights(plan_, launch_.arguments.weights, next, 1);
-      return;
-    }
     const float* weights = launch_.weights + plan_.weight_offset(section, next);
     call.next_piece = weights;
     call.next_input =
@@ -152,6 +155,16 @@ class Walk {
                                        kStrassenProducts * plan_.weight_product(section, next) / 2)
             : next_block() +
                   plan_.block_bytes / (pieces * plan_.sections()) * (section_ * pieces + channels);
+  }
+
+  /// Raw weights of a section are parts of many rows, which preparing them asks for: kernels then
+  /// ask for what is near.
+  void ask_ahead_for_raw(std::int64_t channels, ProductCall& call) const {
+    call.next_piece = call.next_input = piece_weights_;
+    if (plan_.sections() > 1) return;
+    const std::int64_t next = std::min(channels + 1, plan_.channels.pieces() - 1);
+    call.next_piece = raw_strassen_weights(plan_, launch_.arguments.weights, next, 0);
+    call.next_input = raw_strassen_weights(plan_, launch_.arguments.weights, next, 1);
   }
 
   const std::byte* next_block() const {
@@ -184,6 +197,7 @@ class Walk {
   }
 
   const Launch& launch_;
+  const Range units_;
   const StrassenPlan& plan_;
   const Conv1x1Shape& shape_;
   Scratch scratch_;
@@ -226,8 +240,7 @@ class StrassenProgram final : public Program {
     }
     const std::int64_t units = plan_.shape.images() * launch.blocks * plan_.channels.pieces();
     arguments.parallel(parts, [&](int part) {
-      Walk walk(launch);
-      walk.run(split(units, parts, part));
+      Walk(launch, split(units, parts, part)).run();
       fence_streams();
     });
   }

@@ -189,7 +189,7 @@ bool quarters_are_within_reach(const Conv1x1Shape& shape) {
 std::int64_t strassen_section(std::int64_t half) {
   constexpr std::int64_t kWhole = 256, kUsual = 128;
   if (half <= kWhole) return half;
-  return round_up(ceil_div(half, ceil_div(half, kUsual)), kLane);
+  return round_up(ceil_div(half, ceil_div(half - kUsual / 2, kUsual)), kLane);
 }
 
 bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel) {

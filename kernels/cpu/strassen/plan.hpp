@@ -59,8 +59,8 @@ struct StrassenPlan {
   std::int64_t stage_product(std::int64_t piece) const;
   std::int64_t most_stage_product() const;
 
-  /// Whether pieces of weights can as well be prepared one by one, each just before all pixels are
-  /// computed of it: all of them are one block then.
+  /// Whether pieces of weights can as well be prepared one by one, each of a section just before
+  /// all pixels are computed of it: all of them are one block then.
   bool takes_raw_weights() const;
   /// Floats of the right factors in front of a section's piece of channels, of one of the piece,
   /// and of all.
@@ -83,7 +83,7 @@ struct StrassenPlan {
   }
 };
 
-/// Input channels of a section, of so many of a half.
+/// Input channels of a section, of so many of a half: all of few, otherwise about 128.
 std::int64_t strassen_section(std::int64_t half);
 
 /// Lanes have two halves that are as long; pixels in lanes are those of planes.

@@ -97,6 +97,7 @@ class Estimate {
     constexpr double kLatency = 4;
     const bool passing = makes_sums_in_passing();
     // A left factor is the sum of two quarters on average, of which one is in any lines.
+    // Three loads of planes' lines on average beside their additions, some of which wait.
     const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load : 1;
     const double loads = vector_load * units +
                          rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
@@ -168,8 +169,8 @@ class Estimate {
     struct Lines {
       double in_order, in_parts, scalars;
     };
-    constexpr Lines kNear{2, 6, 4}, kFar{1, 8, 15};
-    const Lines& lines = rates_.third_level_is_near() ? kNear : kFar;
+    constexpr Lines kFast{2, 6, 4}, kSlow{1, 8, 15};
+    const Lines& lines = rates_.third_level_keeps_up() ? kFast : kSlow;
     if (config_.by_channel) return config_.staged ? lines.in_parts : lines.scalars;
     const bool whole = shape_.pixels() / 2 % kLanes == 0;
     return whole && config_.vectors == 1 ? lines.in_order : lines.in_parts;
