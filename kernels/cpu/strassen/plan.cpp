@@ -95,14 +95,13 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   else
     loop.scalars = {.depth = round_up(loop.rows, kLane) * kFloat, .row = kFloat};
   constexpr std::int64_t kSpread = StrassenPlan::kSpread * kFloat;
-  spec.vector_product = loop.depth * loop.vector_depth + kSpread;
-  if (!by_channel)
-    spec.scalar_product = loop.depth * loop.scalars.depth + kSpread;
-  else if (plan.channels_inner)
-    spec.scalar_product = loop.rows * loop.scalars.row;
-  else
-    spec.scalar_product = plan.section * loop.scalars.depth + kSpread;
-  if (!by_channel) spec.vector_product = plan.section * loop.vector_depth + kSpread;
+  // Weights are as deep as this section; what is staged has the places of a whole one.
+  const std::int64_t vectors_depth = by_channel ? loop.depth : plan.section;
+  const std::int64_t scalars_depth = by_channel ? plan.section : loop.depth;
+  spec.vector_product = vectors_depth * loop.vector_depth + kSpread;
+  spec.scalar_product = by_channel && plan.channels_inner
+                            ? loop.rows * loop.scalars.row
+                            : scalars_depth * loop.scalars.depth + kSpread;
   spec.tile = plan.staged_products() * plan.most_stage_product() * kFloat;
   if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
   place_halves(plan, spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/integer.hpp"
 #include "expr/chain.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/strassen/config.hpp"
@@ -45,7 +46,7 @@ struct StrassenPlan {
   int kernel[Halves::kKinds][Halves::kKinds] = {};
   int last_kernel[Halves::kKinds][Halves::kKinds] = {};
 
-  std::int64_t sections() const { return (half + section - 1) / section; }
+  std::int64_t sections() const { return ceil_div(half, section); }
   std::int64_t depth(std::int64_t of_section) const {
     return std::min(section, half - of_section * section);
   }

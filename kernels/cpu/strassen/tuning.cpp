@@ -96,8 +96,7 @@ class Estimate {
   double product(int rows, int vectors, double units) const {
     constexpr double kLatency = 4;
     const bool passing = makes_sums_in_passing();
-    // A left factor is the sum of two quarters on average, of which one is in any lines.
-    // Three loads of planes' lines on average beside their additions, some of which wait.
+    // In passing a left factor is the sum of two quarters on average, whose lines lie in planes.
     const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load : 1;
     const double loads = vector_load * units +
                          rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
