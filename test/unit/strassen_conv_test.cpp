@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "base/denormals.hpp"
 #include "guarded_run.hpp"
@@ -103,6 +104,12 @@ Conv conv_of(int axes, std::int64_t stride) {
   return conv;
 }
 
+Conv conv_of(std::vector<std::int64_t> strides) {
+  Conv conv = conv_of(static_cast<int>(strides.size()), 1);
+  conv.stride.assign(strides.begin(), strides.end());
+  return conv;
+}
+
 // Halves that divide nothing, odd ones among them, of pixels, input and output channels.
 TEST_P(StrassenConv, OddShapes) {
   const ConvCase cases[] = {
@@ -118,6 +125,9 @@ TEST_P(StrassenConv, OddShapes) {
       {{2, 6, 40}, {19, 6, 1}, conv_of(1, 1)},
       {{1, 515, 5, 4}, {34, 515, 1, 1}, conv_of(2, 1)},
       {{2, 771, 7, 6}, {20, 771, 1, 1}, conv_of(2, 2)},
+      {{2, 20, 9, 14}, {40, 20, 1, 1}, conv_of({2, 1})},
+      {{1, 21, 6, 13}, {38, 21, 1, 1}, conv_of({1, 3})},
+      {{1, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, conv_of({3, 1, 2})},
       {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, conv_of(3, 1)},
       {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, conv_of(3, 2)},
   };
