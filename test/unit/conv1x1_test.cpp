@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/denormals.hpp"
 #include "guarded_run.hpp"
@@ -82,6 +83,12 @@ Conv unit_conv(int axes, std::int64_t stride) {
   return conv;
 }
 
+Conv unit_conv(std::vector<std::int64_t> strides) {
+  Conv conv = unit_conv(static_cast<int>(strides.size()), 1);
+  conv.stride.assign(strides.begin(), strides.end());
+  return conv;
+}
+
 // Lanes and rows that divide nothing, one of each, and the tails that are worked off in half
 // vectors.
 TEST_P(Conv1x1, OddShapes) {
@@ -96,6 +103,9 @@ TEST_P(Conv1x1, OddShapes) {
       {{1, 17, 13, 16}, {150, 17, 1, 1}, unit_conv(2, 1)},
       {{2, 20, 9, 14}, {40, 20, 1, 1}, unit_conv(2, 2)},
       {{1, 256, 8, 7}, {47, 256, 1, 1}, unit_conv(2, 3)},
+      {{2, 20, 9, 14}, {40, 20, 1, 1}, unit_conv({2, 1})},
+      {{1, 21, 6, 13}, {38, 21, 1, 1}, unit_conv({1, 3})},
+      {{1, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, unit_conv({3, 1, 2})},
       {{2, 6, 40}, {19, 6, 1}, unit_conv(1, 1)},
       {{1, 10, 3, 4, 5}, {26, 10, 1, 1, 1}, unit_conv(3, 1)},
       {{2, 9, 5, 4, 7}, {18, 9, 1, 1, 1}, unit_conv(3, 2)},
