@@ -66,6 +66,10 @@ inline cpu::Target target_of(const Question& question) {
   return {question.traits.isa, question.traits.extensions};
 }
 
+inline const cpu::CoreRates& rates_of(const Question& question) {
+  return cpu::core_rates(question.traits.family, question.traits.isa);
+}
+
 /// What Solver::configs answers for a family's configurations.
 template <typename Config>
 std::vector<std::string> texts_of(const std::vector<Config>& configs) {

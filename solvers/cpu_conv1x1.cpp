@@ -16,9 +16,7 @@ class CpuConv1x1 final : public Solver {
   Algorithm algorithm() const override { return Algorithm::direct; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
-    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
-                 cpu::name_of(question.traits.isa), "avx512",
-                 "raise the max_isa option, or run on a CPU that has it");
+    need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
@@ -28,7 +26,7 @@ class CpuConv1x1 final : public Solver {
     verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
                  "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     if (!verdict.accepted()) return;
-    need_layout(verdict, cpu::conv1x1_refusal(problem, question.chain));
+    need_layout(verdict, cpu::conv1x1_refusal(problem, question.chain, question.traits.isa));
   }
 
   std::vector<std::string> configs(const Question& question) const override {
@@ -43,7 +41,8 @@ class CpuConv1x1 final : public Solver {
 
   Kernel build(const Question& question, std::string_view config) const override {
     const auto parsed = config_of(cpu::parse_conv1x1_config, id(), config);
-    return {"cpu_conv1x1", cpu::conv1x1_recipe(question.problem, question.chain, parsed)};
+    return {"cpu_conv1x1",
+            cpu::conv1x1_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {
@@ -61,8 +60,8 @@ class CpuConv1x1 final : public Solver {
 
  private:
   static std::vector<cpu::Conv1x1Config> space(const Question& question) {
-    return cpu::conv1x1_configs(question.problem, question.chain,
-                                cpu::core_rates(question.traits.family));
+    return cpu::conv1x1_configs(question.problem, question.chain, question.traits.isa,
+                                rates_of(question));
   }
 };
 

@@ -62,9 +62,7 @@ class CpuDirect final : public Solver {
   }
 
  private:
-  static const cpu::CoreRates& rates(const Question& question) {
-    return cpu::core_rates(question.traits.family);
-  }
+  static const cpu::CoreRates& rates(const Question& question) { return rates_of(question); }
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ void need_gain(const Question& question, Verdict& verdict) {
   const double speedup = cpu::matrix_speedup(question.problem);
   double least = kLeastSpeedup;
   if (!cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
-    least = std::max(least, cpu::winograd_speedup(question.problem, question.traits.isa,
-                                                  cpu::core_rates(question.traits.family)) /
-                                kLeastGain);
+    least = std::max(
+        least, cpu::winograd_speedup(question.problem, question.traits.isa, rates_of(question)) /
+                   kLeastGain);
   verdict.need(speedup >= least, RejectCode::Size, "expected speed",
                fmt::format("{:.2f} of the direct kernel's", speedup),
                fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);

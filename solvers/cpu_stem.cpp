@@ -41,8 +41,7 @@ class CpuStem final : public Solver {
     if (!verdict.accepted()) return;
     need_layout(verdict, cpu::stem_layout_refusal(problem, question.chain));
     if (!verdict.accepted()) return;
-    const double speedup = cpu::stem_speedup(problem, cpu::core_rates(question.traits.family)) /
-                           pairs_speedup(question);
+    const double speedup = cpu::stem_speedup(problem, rates_of(question)) / pairs_speedup(question);
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
@@ -76,7 +75,7 @@ class CpuStem final : public Solver {
 
  private:
   static std::vector<cpu::StemConfig> space(const Question& question) {
-    return cpu::stem_configs(question.problem, cpu::core_rates(question.traits.family));
+    return cpu::stem_configs(question.problem, rates_of(question));
   }
 };
 

@@ -24,9 +24,7 @@ class CpuStrassen final : public Solver {
   Algorithm algorithm() const override { return Algorithm::gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
-    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
-                 cpu::name_of(question.traits.isa), "avx512",
-                 "raise the max_isa option, or run on a CPU that has it");
+    need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
@@ -38,10 +36,10 @@ class CpuStrassen final : public Solver {
     verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                  "it multiplies and adds what the definition does not", 0);
     if (!verdict.accepted()) return;
-    need_layout(verdict, cpu::strassen_refusal(problem, question.chain));
+    need_layout(verdict, cpu::strassen_refusal(problem, question.chain, question.traits.isa));
     if (!verdict.accepted()) return;
     const double speedup =
-        cpu::strassen_speedup(problem, question.chain, cpu::core_rates(question.traits.family));
+        cpu::strassen_speedup(problem, question.chain, question.traits.isa, rates_of(question));
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of what eight products reach", speedup),
@@ -60,7 +58,8 @@ class CpuStrassen final : public Solver {
 
   Kernel build(const Question& question, std::string_view config) const override {
     const auto parsed = config_of(cpu::parse_strassen_config, id(), config);
-    return {"cpu_strassen", cpu::strassen_recipe(question.problem, question.chain, parsed)};
+    return {"cpu_strassen",
+            cpu::strassen_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {
@@ -78,8 +77,8 @@ class CpuStrassen final : public Solver {
 
  private:
   static std::vector<cpu::StrassenConfig> space(const Question& question) {
-    return cpu::strassen_configs(question.problem, question.chain,
-                                 cpu::core_rates(question.traits.family));
+    return cpu::strassen_configs(question.problem, question.chain, question.traits.isa,
+                                 rates_of(question));
   }
 };
 

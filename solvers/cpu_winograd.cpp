@@ -38,9 +38,8 @@ class CpuWinograd final : public Solver {
       return;
     }
     const Traits& traits = question.traits;
-    const double speedup =
-        cpu::winograd_speedup(question.problem, traits.isa, cpu::core_rates(traits.family)) /
-        pairs_speedup(question);
+    const double speedup = cpu::winograd_speedup(question.problem, traits.isa, rates_of(question)) /
+                           pairs_speedup(question);
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
@@ -51,8 +50,8 @@ class CpuWinograd final : public Solver {
     return texts_of(space(question));
   }
   std::string first_config(const Question& question) const override {
-    return to_text(cpu::first_winograd_config(question.problem, question.traits.isa,
-                                              cpu::core_rates(question.traits.family)));
+    return to_text(
+        cpu::first_winograd_config(question.problem, question.traits.isa, rates_of(question)));
   }
   bool offers(const Question& question, std::string_view config) const override {
     return is_among(space(question), cpu::parse_winograd_config, config);
@@ -98,8 +97,7 @@ class CpuWinograd final : public Solver {
 
  private:
   static std::vector<cpu::WinogradConfig> space(const Question& question) {
-    return cpu::winograd_configs(question.problem, question.traits.isa,
-                                 cpu::core_rates(question.traits.family));
+    return cpu::winograd_configs(question.problem, question.traits.isa, rates_of(question));
   }
 };
 

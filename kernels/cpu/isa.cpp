@@ -81,6 +81,24 @@ constexpr CoreRates kSapphire{.first_level_ways = 12,
                               .third_level = 6,
                               .behind = 4.5};
 
+// Every core with AVX2 has two units for its vectors and two loads a cycle, be they halves of wider
+// ones or not.
+constexpr CoreRates in_avx2(CoreRates rates) {
+  rates.product = CoreRates().product;
+  rates.scalar_load = CoreRates().scalar_load;
+  rates.transform = CoreRates().transform;
+  return rates;
+}
+
+struct LineRates {
+  std::string_view line;
+  CoreRates wide, narrow;
+};
+constexpr LineRates kRates[] = {{"generic", kGeneric, in_avx2(kGeneric)},
+                                {"zen4", kZen4, in_avx2(kZen4)},
+                                {"zen5", kZen5, in_avx2(kZen5)},
+                                {"sapphire", kSapphire, in_avx2(kSapphire)}};
+
 CpuModel host_model() {
 #if defined(__x86_64__)
   const Cpu& cpu = host_cpu();
@@ -134,10 +152,10 @@ std::string_view family_of(const CpuModel& cpu) {
   return found == kIntel && cpu.tiles ? "sapphire_amx" : found;
 }
 
-const CoreRates& core_rates(std::string_view family) {
-  if (family == "zen5") return kZen5;
-  if (family == "zen4") return kZen4;
-  return family.starts_with("sapphire") ? kSapphire : kGeneric;
+const CoreRates& core_rates(std::string_view family, Isa isa) {
+  const auto* found = std::ranges::find(kRates, family_without_tiles(family), &LineRates::line);
+  if (found == std::end(kRates)) found = std::begin(kRates);
+  return isa == Isa::avx512 ? found->wide : found->narrow;
 }
 
 std::string host_name() {

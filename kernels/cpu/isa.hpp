@@ -44,9 +44,10 @@ std::string_view host_family();
 /// The same line where AMX is not to be had.
 std::string_view family_without_tiles(std::string_view family);
 
-/// What estimates of time reckon with, for one core; as it stands, of a core that is not known.
+/// What estimates of time reckon with, for one core and the vectors of an instruction set; as it
+/// stands, of a core that is not known, in its widest.
 struct CoreRates {
-  double product = 0.55;              ///< cycles of a multiply-add of the widest vectors
+  double product = 0.55;              ///< cycles of a multiply-add of vectors
   double scalar_load = 1;             ///< how many of them a load into all lanes takes
   double plane_load = 1;              ///< and one of pixels, of planes that lie apart
   double addition = 1;                ///< and an addition among them
@@ -70,7 +71,7 @@ struct CoreRates {
   bool third_level_keeps_up() const { return third_level >= second_level; }
 };
 /// Of a line of processors; "generic" is meant for any.
-const CoreRates& core_rates(std::string_view family);
+const CoreRates& core_rates(std::string_view family, Isa isa = Isa::avx512);
 struct CpuModel {
   bool amd = false;
   unsigned family = 0, model = 0;

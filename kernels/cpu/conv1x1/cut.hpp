@@ -8,12 +8,12 @@
 
 namespace fuseplan::cpu {
 
-/// An axis cut to nearly equal pieces of rows, or of vectors of 16 lanes: first those of `size`,
-/// then those one shorter. On an axis of lanes the last vector may be partial.
+/// An axis cut to nearly equal pieces of rows, or of vectors of lanes: first those of `size`, then
+/// those one shorter. On an axis of lanes the last vector may be partial.
 class Cut {
  public:
   Cut() = default;
-  /// `length` in rows or lanes, `unit` 1 or 16; `most` units in a piece.
+  /// `length` in rows or lanes, `unit` 1 or a vector's; `most` units in a piece.
   Cut(std::int64_t length, int unit, int most)
       : length_(length), unit_(unit), units_(ceil_div(length, unit)) {
     pieces_ = ceil_div(units_, most);

@@ -37,7 +37,7 @@ class Walk {
         schedule_(schedule),
         plan_(launch.plan),
         shape_(plan_.shape),
-        moves_(moves_for(shape_.input, Isa::avx512)),
+        moves_(moves_for(shape_.input, shape_.isa)),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
@@ -49,7 +49,7 @@ class Walk {
     sums_ = take(plan_.piece_channels() * ceil_div(plan_.strip_pixels(), 16) * 16);
     sums_call_.output = sums_;
     if (plan_.config.by_channel)
-      chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), Isa::avx512, scratch_);
+      chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), shape_.isa, scratch_);
   }
 
   void run(const Conv1x1Unit& unit) {

@@ -11,7 +11,7 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kSquare = 16;
+constexpr std::int64_t kMostLanes = 16;
 
 /// A piece of channels, squares of weights turned at a time.
 class PiecePacker {
@@ -28,13 +28,14 @@ class PiecePacker {
         asked_for_(asked_for),
         bytes_(static_cast<std::int64_t>(size_of(plan.shape.weights))),
         is_float_(plan.shape.weights == DType::f32),
-        moves_(moves_for(plan.shape.weights, Isa::avx512)) {}
+        moves_(moves_for(plan.shape.weights, plan.shape.isa)),
+        square_(moves_.lanes) {}
 
   void pack() const {
-    const std::int64_t squares = input_step_ == 1 ? inputs_ / kSquare * kSquare : 0;
-    const std::int64_t whole = outputs_ / kSquare * kSquare;
-    for (std::int64_t output = 0; output < whole; output += kSquare) turn(output, squares);
-    for (std::int64_t input = 0; whole < width_ && input < squares; input += kSquare)
+    const std::int64_t squares = input_step_ == 1 ? inputs_ / square_ * square_ : 0;
+    const std::int64_t whole = outputs_ / square_ * square_;
+    for (std::int64_t output = 0; output < whole; output += square_) turn(output, squares);
+    for (std::int64_t input = 0; whole < width_ && input < squares; input += square_)
       rest(whole, input);
     for (std::int64_t input = squares; input < inputs_; ++input) line(input);
   }
@@ -51,42 +52,42 @@ class PiecePacker {
     return widened;
   }
 
-  /// Squares of 16 outputs.
+  /// Squares of as many outputs as a vector has lanes.
   void turn(std::int64_t output, std::int64_t inputs) const {
     constexpr std::int64_t kAtOnce = 64;
-    alignas(64) float widened[kSquare][kAtOnce];
+    alignas(64) float widened[kMostLanes][kAtOnce];
     for (std::int64_t input = 0; input < inputs; input += kAtOnce) {
       const std::int64_t count = std::min(kAtOnce, inputs - input);
-      if (!asked_for_) ask_for(output + kSquare, input, count);
+      if (!asked_for_) ask_for(output + square_, input, count);
       const float* lines = floats(from(output, input), count, widened[0]);
-      for (std::int64_t i = 1; !is_float_ && i < kSquare; ++i)
+      for (std::int64_t i = 1; !is_float_ && i < square_; ++i)
         floats(from(output + i, input), count, widened[i]);
-      moves_.turn(lines, is_float_ ? output_step_ : kAtOnce, kSquare, count,
+      moves_.turn(lines, is_float_ ? output_step_ : kAtOnce, square_, count,
                   to_ + input * width_ + output, width_);
     }
   }
 
-  /// The same of the next 16 outputs, which may not exist. Their weights are as many streams
+  /// The same of the next square's outputs, which may not exist. Their weights are as many streams
   /// through memory, each too short for hardware to foresee.
   void ask_for(std::int64_t output, std::int64_t input, std::int64_t count) const {
     const std::int64_t line = 64 / bytes_;
-    for (std::int64_t row = output; row < output + kSquare; ++row)
+    for (std::int64_t row = output; row < output + square_; ++row)
       for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from(row, input + i), 0, 2);
   }
 
   /// A square of fewer outputs, with zeros behind the tensor's last.
   void rest(std::int64_t output, std::int64_t input) const {
-    alignas(64) static constexpr float kZeros[kSquare] = {};
-    alignas(64) float turned[kSquare][kSquare], widened[kSquare][kSquare];
-    const float* rows[kSquare];
-    float* columns[kSquare];
-    for (std::int64_t i = 0; i < kSquare; ++i) {
+    alignas(64) static constexpr float kZeros[kMostLanes] = {};
+    alignas(64) float turned[kMostLanes][kMostLanes], widened[kMostLanes][kMostLanes];
+    const float* rows[kMostLanes];
+    float* columns[kMostLanes];
+    for (std::int64_t i = 0; i < square_; ++i) {
       rows[i] =
-          output + i < outputs_ ? floats(from(output + i, input), kSquare, widened[i]) : kZeros;
+          output + i < outputs_ ? floats(from(output + i, input), square_, widened[i]) : kZeros;
       columns[i] = turned[i];
     }
     moves_.transpose(rows, columns);
-    for (std::int64_t i = 0; i < kSquare; ++i)
+    for (std::int64_t i = 0; i < square_; ++i)
       std::memcpy(to_ + (input + i) * width_ + output, turned[i],
                   static_cast<std::size_t>(width_ - output) * sizeof(float));
   }
@@ -106,6 +107,7 @@ class PiecePacker {
   std::int64_t bytes_;  ///< of a raw weight
   bool is_float_;
   Moves moves_;
+  std::int64_t square_;  ///< its side
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ FinishSpec sums_spec(const Conv1x1Plan& plan) {
 ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
   ProductSpec spec;
   LoopSpec& loop = spec.loop;
+  loop.isa = plan.shape.isa;
   loop.depth = plan.shape.inputs();
   spec.along_lanes = !plan.config.by_channel;
   if (plan.config.by_channel) {

@@ -32,8 +32,8 @@ struct Conv1x1Plan {
   std::vector<ProductSpec> specs;
   int kernel[Cut::kKinds][Cut::kKinds] = {};  ///< index of specs by kind of channels, of pixels
 
-  int pixel_unit() const { return config.by_channel ? 1 : 16; }
-  int channel_unit() const { return config.by_channel ? 16 : 1; }
+  int pixel_unit() const { return config.by_channel ? 1 : shape.lanes(); }
+  int channel_unit() const { return config.by_channel ? shape.lanes() : 1; }
   /// Lengths of a piece and of groups of pieces, at most.
   std::int64_t piece_channels() const { return channels.size() * channel_unit(); }
   std::int64_t block_pixels() const { return block * pixels.size() * pixel_unit(); }

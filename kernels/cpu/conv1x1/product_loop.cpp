@@ -9,16 +9,18 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr int kRegisters = 32, kLanes = 16, kBytes = 64;
+constexpr int kLine = 64;
 
 }  // namespace
 
-bool product_fits(int rows, int vectors) {
-  return rows > 0 && vectors > 0 && (rows + 1) * vectors <= kRegisters;
+bool product_fits(Isa isa, int rows, int vectors) {
+  if (isa == Isa::portable || rows <= 0 || vectors <= 0) return false;
+  const int scalars = isa == Isa::avx512 ? 0 : 1;
+  return (rows + 1) * vectors + scalars <= VectorCode::count(isa);
 }
 
-bool product_embeds(int rows, int vectors) {
-  return vectors == 1 || (rows + 1) * vectors >= kRegisters;
+bool product_embeds(Isa isa, int rows, int vectors) {
+  return isa == Isa::avx512 && (vectors == 1 || (rows + 1) * vectors >= VectorCode::count(isa));
 }
 
 int LoopSpec::unroll() const {
@@ -27,7 +29,7 @@ int LoopSpec::unroll() const {
 }
 
 std::int64_t LoopSpec::lines_of(std::int64_t bytes) const {
-  return turns() == 0 ? 0 : ceil_div(ceil_div(bytes, kBytes), turns());
+  return turns() == 0 ? 0 : ceil_div(ceil_div(bytes, kLine), turns());
 }
 
 void ProductLoop::take_registers() {
@@ -65,7 +67,7 @@ void ProductLoop::emit(std::span<const VectorTerm> terms, const ScalarSteps& sca
       products(d, terms);
     }
     const auto move = [&](const Xbyak::Reg64& pointer, std::int64_t lines) {
-      if (lines > 0) c.add(pointer, static_cast<int>(lines * kBytes));
+      if (lines > 0) c.add(pointer, static_cast<int>(lines * kLine));
     };
     move(at_.ahead, spec_.ahead_lines());
     move(at_.other_ahead, spec_.other_ahead_lines());
@@ -90,15 +92,16 @@ void ProductLoop::prefetch(int depth) {
 void ProductLoop::ask(const Xbyak::Reg64& from, std::int64_t lines, int depth) {
   const std::int64_t turn = spec_.unroll();
   for (std::int64_t line = lines * depth / turn; line < lines * (depth + 1) / turn; ++line) {
-    const Xbyak::Address at = Xbyak::util::ptr[from + static_cast<int>(line * kBytes)];
+    const Xbyak::Address at = Xbyak::util::ptr[from + static_cast<int>(line * kLine)];
     spec_.ahead_to_first_level ? code_.prefetcht0(at) : code_.prefetcht1(at);
   }
 }
 
 /// Half a vector costs half where 512 bits are worked off in halves.
 Vec ProductLoop::narrow(int index, int vector) const {
-  if (vector == spec_.vectors - 1 && spec_.tail <= kLanes / 2) return Xbyak::Ymm(index);
-  return Xbyak::Zmm(index);
+  if (vector == spec_.vectors - 1 && 2 * spec_.tail <= code_.lanes() && code_.is_avx512())
+    return Xbyak::Ymm(index);
+  return code_.vec(index);
 }
 
 void ProductLoop::load_vector(int vector, std::int64_t at, const VectorTerm& term, bool first) {
@@ -108,24 +111,36 @@ void ProductLoop::load_vector(int vector, std::int64_t at, const VectorTerm& ter
   if (!whole && (vector > term.whole || !term.partial)) {
     if (first) code_.clear(d.getIdx());
   } else if (first) {
-    whole ? code_.vmovups(d, from) : code_.vmovups(d | Xbyak::util::k1 | code_.T_z, from);
+    whole ? code_.vmovups(d, from) : storage_.load_partial(d, from, DType::f32);
+  } else if (whole) {
+    term.minus ? code_.vsubps(d, d, from) : code_.vaddps(d, d, from);
   } else {
-    const Vec to = whole ? d : d | Xbyak::util::k1;
-    term.minus ? code_.vsubps(to, d, from) : code_.vaddps(to, d, from);
+    add_partial(d, from, term.minus);
   }
+}
+
+// AVX2 has no arithmetic under a mask. No product has its scalar yet.
+void ProductLoop::add_partial(const Vec& d, const Xbyak::Address& from, bool minus) {
+  if (code_.is_avx512()) {
+    const Vec to = d | Xbyak::util::k1;
+    return minus ? code_.vsubps(to, d, from) : code_.vaddps(to, d, from);
+  }
+  const Vec there = code_.vec(scalars_.front());
+  storage_.load_partial(there, from, DType::f32);
+  minus ? code_.vsubps(d, d, there) : code_.vaddps(d, d, there);
 }
 
 void ProductLoop::load_vectors(int depth, std::span<const VectorTerm> terms) {
   using Xbyak::util::ptr;
   for (int v = 0; v < spec_.vectors; ++v)
     for (const VectorTerm& term : terms) {
-      const std::int64_t at = depth * spec_.vector_depth + term.offset + v * kBytes;
+      const std::int64_t at = depth * spec_.vector_depth + term.offset + v * code_.bytes();
       load_vector(v, at, term, &term == &terms.front());
       if (term.prefetch)
-        code_.prefetcht0(ptr[at_.vector + static_cast<int>(at) + spec_.vectors * kBytes]);
+        code_.prefetcht0(ptr[at_.vector + static_cast<int>(at) + spec_.vectors * code_.bytes()]);
     }
   if (!spec_.prefetch_depths) return;
-  for (int row = 2 * spec_.rows - 1; row >= spec_.rows; row -= kLanes) {
+  for (int row = 2 * spec_.rows - 1; row >= spec_.rows; row -= code_.lanes()) {
     const std::int64_t offset = depth * scalars_at_.depth + row * scalars_at_.row;
     code_.prefetcht0(ptr[at_.scalar + static_cast<int>(offset)]);
   }
@@ -134,14 +149,14 @@ void ProductLoop::load_vectors(int depth, std::span<const VectorTerm> terms) {
 void ProductLoop::products(int depth, std::span<const VectorTerm> terms) {
   using Xbyak::util::dword, Xbyak::util::ptr_b;
   load_vectors(depth, terms);
-  const bool embedded = product_embeds(spec_.rows, spec_.vectors);
+  const bool embedded = product_embeds(spec_.isa, spec_.rows, spec_.vectors);
   for (int row = 0; row < spec_.rows; ++row) {
     const Xbyak::RegExp at =
         at_.scalar + static_cast<int>(depth * scalars_at_.depth + row * scalars_at_.row);
     std::optional<int> scalar;
     if (!embedded) {
       scalar = scalars_[static_cast<std::size_t>(row) % scalars_.size()];
-      code_.vbroadcastss(Xbyak::Zmm(*scalar), dword[at]);
+      code_.vbroadcastss(code_.vec(*scalar), dword[at]);
     }
     for (int v = 0; v < spec_.vectors; ++v) {
       const Vec d = narrow(sum(row, v), v);

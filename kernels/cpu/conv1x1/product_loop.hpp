@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cpu/emit/vector_code.hpp"
+#include "kernels/cpu/emit/storage.hpp"
 
 namespace fuseplan::cpu {
 
@@ -18,6 +18,7 @@ struct ScalarSteps {
 ///   sum[row][vector] = sum over d of vectors[d][vector] * scalars[d][row].
 /// Steps in bytes.
 struct LoopSpec {
+  Isa isa{};  ///< AVX2 or AVX-512
   int rows = 0, vectors = 0;
   int tail = 16;  ///< lanes of the last vector
   std::int64_t depth = 0;
@@ -33,6 +34,7 @@ struct LoopSpec {
   /// Multiply-adds of a turn, about: enough to hide the loop.
   int turn = 50;
 
+  bool is_partial() const { return tail < lanes_of(isa); }
   /// Depths of a turn, and how many whole turns there are.
   int unroll() const;
   std::int64_t turns() const { return depth / unroll(); }
@@ -56,20 +58,21 @@ struct VectorTerm {
   bool prefetch = false;
 };
 
-/// Sums, vectors and a scalar fit the registers of AVX-512.
-bool product_fits(int rows, int vectors);
-/// No register is left for a scalar, or none pays: every product loads its own.
-bool product_embeds(int rows, int vectors);
+/// Sums, vectors and a scalar fit the registers.
+bool product_fits(Isa isa, int rows, int vectors);
+/// On AVX-512: no register is left for a scalar, or none pays, and every product loads its own.
+bool product_embeds(Isa isa, int rows, int vectors);
 
-/// Emits that loop, for AVX-512. k1 has the lanes of partial vectors.
+/// Emits that loop.
 class ProductLoop {
  public:
   /// General registers, all clobbered but those of what is ahead, which move on.
   struct Pointers {
     Xbyak::Reg64 vector, scalar, left, ahead, other_ahead;
   };
-  ProductLoop(VectorCode& code, const LoopSpec& spec, const Pointers& pointers)
-      : code_(code), spec_(spec), at_(pointers) {}
+  /// `storage`: where partial vectors have begun, if there are any.
+  ProductLoop(VectorCode& code, Storage& storage, const LoopSpec& spec, const Pointers& pointers)
+      : code_(code), storage_(storage), spec_(spec), at_(pointers) {}
 
   /// Takes registers for sums and operands. give_operands returns those of operands, which the
   /// loop clobbers whoever has them.
@@ -93,9 +96,11 @@ class ProductLoop {
   void ask(const Xbyak::Reg64& from, std::int64_t lines, int depth);
   void load_vectors(int depth, std::span<const VectorTerm> terms);
   void load_vector(int vector, std::int64_t at, const VectorTerm& term, bool first);
+  void add_partial(const Vec& d, const Xbyak::Address& from, bool minus);
   void products(int depth, std::span<const VectorTerm> terms);
 
   VectorCode& code_;
+  Storage& storage_;
   const LoopSpec& spec_;
   Pointers at_;
   ScalarSteps scalars_at_;  ///< of the loop that is being emitted

@@ -9,7 +9,7 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kLanes = 16, kBytes = 64;
+constexpr int kLine = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
 const Xbyak::Reg64 kAhead = rax;  // there: what the caches are asked for
@@ -19,10 +19,10 @@ class ProductEmitter {
  public:
   ProductEmitter(const ProductSpec& spec, FinishNeeds& needs)
       : spec_(spec),
-        code_(Isa::avx512),
-        loop_(code_, spec_.loop, {kVector, kScalar, kLeft, kAhead, kAhead}),
-        pointers_(code_, spec_.finish, kPointers),
+        code_(spec.loop.isa),
         storage_(code_, {rdx, rax, rcx}),
+        loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kAhead, kAhead}),
+        pointers_(code_, spec_.finish, kPointers),
         finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
 
   std::vector<std::byte> emit() {
@@ -41,11 +41,11 @@ class ProductEmitter {
     c.dec(c.stack_word(left));
     c.jnz(tile);
     c.leave();
+    storage_.emit_tables();
     return c.finish();
   }
 
  private:
-  bool is_partial() const { return spec_.loop.tail < kLanes; }
   TilePlace place(std::int64_t row, std::int64_t lane) const {
     if (spec_.along_lanes) return {.channel = row, .column = lane};
     return {.channel = lane, .column = row};
@@ -64,7 +64,7 @@ class ProductEmitter {
     if (spec_.slice > 0) start_next_piece();
     read(rcx, offsetof(ProductCall, chain));
     pointers_.read(rcx);
-    if (!is_partial()) return;
+    if (!spec_.loop.is_partial()) return;
     c.mov(ecx, spec_.loop.tail);
     storage_.begin_partial(rcx);
   }
@@ -86,9 +86,9 @@ class ProductEmitter {
 
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
   void prefetch_output() {
-    const int line = kBytes / static_cast<int>(size_of(spec_.finish.output.dtype));
+    const int line = kLine / static_cast<int>(size_of(spec_.finish.output.dtype));
     for (int row = 0; row < spec_.loop.rows; ++row)
-      for (int lane = 0; lane < spec_.loop.vectors * kLanes; lane += line)
+      for (int lane = 0; lane < spec_.loop.vectors * code_.lanes(); lane += line)
         code_.prefetchw(pointers_.output(place(row, lane)));
   }
 
@@ -100,7 +100,7 @@ class ProductEmitter {
     c.mov(kScalar, kScalars);
     const bool asks = spec_.loop.ahead_lines() > 0;
     if (asks) start_ahead();
-    const bool guarded = is_partial() && spec_.guarded_vectors;
+    const bool guarded = spec_.loop.is_partial() && spec_.guarded_vectors;
     const VectorTerm term{.whole = spec_.loop.vectors - (guarded ? 1 : 0),
                           .partial = guarded,
                           .prefetch = spec_.prefetch_vectors};
@@ -113,8 +113,8 @@ class ProductEmitter {
     const LoopSpec& loop = spec_.loop;
     std::vector<TileSum> tile;
     const auto add = [&](int row, int v) {
-      tile.push_back(
-          {loop_.sum(row, v), place(row, v * kLanes), is_partial() && v + 1 == loop.vectors});
+      tile.push_back({loop_.sum(row, v), place(row, v * code_.lanes()),
+                      spec_.loop.is_partial() && v + 1 == loop.vectors});
     };
     const int outer = spec_.along_lanes ? loop.rows : loop.vectors;
     const int inner = spec_.along_lanes ? loop.vectors : loop.rows;
@@ -129,7 +129,7 @@ class ProductEmitter {
 
   void next_tile() {
     const LoopSpec& loop = spec_.loop;
-    const int lanes = loop.vectors * kLanes;
+    const int lanes = loop.vectors * code_.lanes();
     if (spec_.along_lanes) {
       advance(kVectors, 4 * lanes);
     } else {
@@ -140,9 +140,9 @@ class ProductEmitter {
 
   const ProductSpec& spec_;
   VectorCode code_;
+  Storage storage_;
   ProductLoop loop_;
   ChainPointers pointers_;
-  Storage storage_;
   TileFinisher finisher_;
   int next_piece_ = 0;  ///< word of the stack: what to ask for next
 };
@@ -150,7 +150,7 @@ class ProductEmitter {
 }  // namespace
 
 std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs) {
-  require(product_fits(spec.loop.rows, spec.loop.vectors), Status::InternalError,
+  require(product_fits(spec.loop.isa, spec.loop.rows, spec.loop.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.loop.rows,
           spec.loop.vectors);
   require(spec.slice == 0 || !spec.prefetch_scalars, Status::InternalError,

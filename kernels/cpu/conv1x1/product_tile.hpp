@@ -46,7 +46,7 @@ struct ProductCall {
   const void* next_piece = nullptr;  ///< weights to ask for; may end early, they are not read
 };
 
-/// `void product(const ProductCall*)`, for AVX-512.
+/// `void product(const ProductCall*)`.
 /// `needs`: of its chain.
 std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs);
 

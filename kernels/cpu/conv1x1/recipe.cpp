@@ -35,17 +35,17 @@ class Conv1x1Recipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
+    FinishNeeds needs(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("conv1x1_{}x{}_tail{}", spec.loop.rows, spec.loop.vectors, spec.loop.tail),
            emit_product(spec, needs)});
     if (!plan_.finishes)
       functions.push_back(
-          {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});
+          {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.shape.isa))});
     if (!chain_.channels.roots.empty())
-      functions.push_back(
-          {"conv1x1_channels", emit_channel_prologue(chain_, Isa::avx512, plan_.shape.outputs())});
+      functions.push_back({"conv1x1_channels",
+                           emit_channel_prologue(chain_, plan_.shape.isa, plan_.shape.outputs())});
     return functions;
   }
 
@@ -60,29 +60,31 @@ class Conv1x1Recipe final : public Recipe {
 
 }  // namespace
 
-std::optional<std::string> conv1x1_refusal(const Problem& problem, const SplitChain& chain) {
-  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+std::optional<std::string> conv1x1_refusal(const Problem& problem, const SplitChain& chain,
+                                           Isa isa) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
   if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
   if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
   return std::nullopt;
 }
 
-std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain,
+std::vector<Conv1x1Config> conv1x1_configs(const Problem& problem, const SplitChain& chain, Isa isa,
                                            const CoreRates& rates) {
-  return tuning_space(conv1x1_shape(problem, chain), rates);
+  return tuning_space(conv1x1_shape(problem, chain, isa), rates);
 }
 
 std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const SplitChain& chain,
-                                             const Conv1x1Config& config) {
-  require(product_fits(config.rows, config.vectors), Status::BadParm,
-          "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
-  const Conv1x1Plan plan = conv1x1_plan(conv1x1_shape(problem, chain), chain, config);
+                                             Isa isa, const Conv1x1Config& config) {
+  require(product_fits(isa, config.rows, config.vectors), Status::BadParm,
+          "a tile of {}x{} does not fit the registers of {}", config.rows, config.vectors,
+          name_of(isa));
+  const Conv1x1Plan plan = conv1x1_plan(conv1x1_shape(problem, chain, isa), chain, config);
   const auto make = [&](bool streaming) {
     Conv1x1Plan made = plan;
     if (streaming) stream_output(made);
     return std::make_shared<Conv1x1Recipe>(std::move(made), chain);
   };
-  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
+  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, plan.shape.lanes(), make)
                        : make(false);
 }
 

@@ -47,8 +47,9 @@ std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem) {
   return std::nullopt;
 }
 
-Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain) {
+Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain, Isa isa) {
   Conv1x1Shape shape;
+  shape.isa = isa;
   shape.conv = geometry_of(problem);
   shape.input = problem.input().dtype;
   shape.weights = problem.conv()->weights.dtype;

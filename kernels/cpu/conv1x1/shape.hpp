@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "kernels/cpu/chain_tensors.hpp"
+#include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
 
 /// A 1x1 convolution with its chain, the pixels of an image (of all images, where memory allows it)
 /// merged into one row.
 struct Conv1x1Shape {
+  Isa isa{};  ///< AVX2 or AVX-512
   ConvGeometry conv;
   DType input{}, weights{}, output{};
   std::vector<ElementView> elements;
@@ -21,6 +23,7 @@ struct Conv1x1Shape {
 
   /// Kernels multiply f32: other inputs are widened on their way to scratch.
   bool reads_in_place() const { return flat && input == DType::f32; }
+  int lanes() const { return lanes_of(isa); }
   std::int64_t images() const { return conv.output.len[0]; }
   std::int64_t pixels() const { return conv.output.len[4]; }  ///< of an image
   std::int64_t inputs() const { return conv.group_inputs; }
@@ -35,7 +38,7 @@ struct Conv1x1Shape {
 std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem);
 
 /// `problem` is not refused.
-Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain);
+Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain, Isa isa);
 
 /// Why the output or an operand cannot be walked as rows of vectors; nothing if they can.
 std::optional<std::string> conv1x1_layout_refusal(const Conv1x1Shape& shape);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <tuple>
 
 #include "kernels/cpu/conv1x1/cut.hpp"
@@ -18,8 +19,14 @@ struct TileSize {
 };
 // Where the estimate cannot tell two apart, pixels in vectors come first, then what reads less from
 // behind the second-level cache, then the earlier.
-constexpr TileSize kTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
-                               {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
+constexpr TileSize kWideTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
+                                   {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
+constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 4}, {12, 1}, {7, 1}, {2, 4}};
+
+std::span<const TileSize> tiles_of(Isa isa) {
+  if (isa == Isa::avx512) return kWideTiles;
+  return kNarrowTiles;
+}
 
 // What a block's input may take of a second-level cache of 1 MB or more.
 constexpr std::int64_t kBlockBytes = 256 << 10;
@@ -33,9 +40,9 @@ class Estimate {
       : shape_(shape),
         config_(config),
         rates_(rates),
-        channels_(shape.outputs(), config.by_channel ? 16 : 1,
+        channels_(shape.outputs(), config.by_channel ? shape.lanes() : 1,
                   config.by_channel ? config.vectors : config.rows),
-        pixels_(shape.pixels(), config.by_channel ? 1 : 16,
+        pixels_(shape.pixels(), config.by_channel ? 1 : shape.lanes(),
                 config.by_channel ? config.rows : config.vectors) {}
 
   /// What is read more often than once, if it comes from behind the second-level cache. Weights
@@ -71,10 +78,11 @@ class Estimate {
     const int rows = config_.by_channel ? pixels : channels;
     const int vectors = config_.by_channel ? channels : pixels;
     const int tail = config_.by_channel ? channels_.kind_tail(c) : pixels_.kind_tail(p);
-    const double units = tail <= 8 ? vectors - 0.5 : vectors;
+    const bool half = shape_.isa == Isa::avx512 && tail <= 8;
+    const double units = half ? vectors - 0.5 : vectors;
     constexpr double kLatency = 4, kTile = 30;
-    const double loads =
-        units + rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
+    const double loads = units + rates_.scalar_load * rows *
+                                     (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
     const double depth =
         std::max({rows * units, loads, kLatency, stream(vectors)}) * conflict_factor(rows);
     const double store = config_.by_channel && !shape_.lanes_are_channels ? turned_store() : 3;
@@ -91,12 +99,13 @@ class Estimate {
   // Vectors that the first-level cache does not keep from tile to tile: a piece's weights, or
   // pixels; and beside weights the lines of planes in which a tile's pixels lie.
   double stream(int vectors) const {
-    constexpr double kKept = 32 << 10, kBytes = 64, kShare = 0.75, kScalars = 0.7;
-    const double linear = vectors * kBytes / (kShare * rates_.second_level * rates_.product);
+    constexpr double kKept = 32 << 10, kShare = 0.75, kScalars = 0.7;
+    const double bytes = shape_.lanes() * kFloat;
+    const double linear = vectors * bytes / (kShare * rates_.second_level * rates_.product);
     if (!config_.by_channel) return std::max(linear, vectors * rates_.plane_load);
     const bool planes = shape_.conv.input.stride[1] != 1;
     const double pixels = planes ? kScalars * rates_.plane_load : 0;
-    const double weights = vectors * kBytes * static_cast<double>(shape_.inputs());
+    const double weights = vectors * bytes * static_cast<double>(shape_.inputs());
     return weights <= kKept ? 0 : linear + pixels;
   }
 
@@ -107,7 +116,7 @@ class Estimate {
     if (!config_.by_channel) return 1;
     const auto depth = static_cast<double>(shape_.inputs() * kFloat);
     const auto block = static_cast<double>(std::min(config_.block, shape_.pixels()));
-    const double lanes = channels_.size() * 16;
+    const double lanes = channels_.size() * shape_.lanes();
     return depth * (block + 2 * lanes) > 2 * rates_.second_level_bytes ? kCrowded : 1;
   }
 
@@ -178,7 +187,7 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    for (const TileSize& tile : kTiles) {
+    for (const TileSize& tile : tiles_of(shape.isa)) {
       const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block,
                                  !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
       const Estimate estimate(shape, config, rates);

@@ -160,10 +160,9 @@ bool shares_rows(const DirectShape& shape, std::int64_t block, const CoreRates& 
 double direct_cycles(const DirectShape& shape, Isa isa, const CoreRates& rates) {
   constexpr double kPerMultiplyAdd = 0.95;  // of a product's time, as other kernels' loops take it
   const ConvGeometry& conv = shape.conv;
-  const double narrow = static_cast<double>(lanes_of(isa)) / lanes_of(Isa::avx512);
   return static_cast<double>(conv.output.len[0] * taps_along(conv, 1) * taps_along(conv, 2)) *
          static_cast<double>(conv.group_inputs * ceil_div(conv.group_outputs, lanes_of(isa))) *
-         kPerMultiplyAdd * rates.product * narrow;
+         kPerMultiplyAdd * rates.product;
 }
 
 bool may_pair(const DirectShape& shape) {

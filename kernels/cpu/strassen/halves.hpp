@@ -16,9 +16,9 @@ class Halves {
   Halves() = default;
   /// Pieces of up to `most` rows of either half.
   static Halves of_rows(std::int64_t length, int most) { return {Cut(length, 2, most), length, 0}; }
-  /// Of up to `most` vectors of 16 lanes; the length is even.
-  static Halves of_lanes(std::int64_t length, int most) {
-    return {Cut(length / 2, 16, most), length, length / 2};
+  /// Of up to `most` vectors of so many lanes; the length is even.
+  static Halves of_lanes(std::int64_t length, int lanes, int most) {
+    return {Cut(length / 2, lanes, most), length, length / 2};
   }
 
   std::int64_t pieces() const { return cut_.pieces(); }
@@ -29,7 +29,7 @@ class Halves {
   std::int64_t width(std::int64_t piece) const {
     return (cut_.first(piece + 1) - cut_.first(piece)) / (split_ > 0 ? 1 : 2);
   }
-  std::int64_t most_width() const { return std::int64_t{cut_.size()} * (split_ > 0 ? 16 : 1); }
+  std::int64_t most_width() const { return width(0); }
   /// Of half 0 or 1: rows or lanes that exist.
   std::int64_t count(std::int64_t piece, int half) const {
     if (split_ > 0) return cut_.end(piece) - cut_.first(piece);

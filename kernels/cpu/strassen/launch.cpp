@@ -52,7 +52,7 @@ class Walk {
         static_cast<std::size_t>(2 * plan_.sums_lanes() * round_up(plan_.sums_rows(), 16)));
     sums_call_.output = sums_;
     if (plan_.config.by_channel)
-      chain_.expect_pixels(plan_.sums_rows(), plan_.sums_lanes(), Isa::avx512, scratch_);
+      chain_.expect_pixels(plan_.sums_rows(), plan_.sums_lanes(), shape_.isa, scratch_);
   }
 
   /// A unit is a piece of channels of a block.

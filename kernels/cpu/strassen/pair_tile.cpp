@@ -12,7 +12,7 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kLanes = 16, kBytes = 64;
+constexpr int kLine = 64;
 const Xbyak::Reg64 kVectors = r8, kScalars = r9;               // of the tile
 const Xbyak::Reg64 kCall = rdi, kInput = rdi;                  // first the one, then the other
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
@@ -23,10 +23,10 @@ class PairTileEmitter {
  public:
   PairTileEmitter(const PairTileSpec& spec, FinishNeeds& needs)
       : spec_(spec),
-        code_(Isa::avx512),
-        loop_(code_, spec_.loop, {kVector, kScalar, kLeft, kNextPiece, kNextInput}),
-        pointers_(code_, spec_.finish, kPointers),
+        code_(spec.loop.isa),
         storage_(code_, {rdx, rax, rcx}),
+        loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kNextPiece, kNextInput}),
+        pointers_(code_, spec_.finish, kPointers),
         finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
 
   std::vector<std::byte> emit() {
@@ -48,6 +48,7 @@ class PairTileEmitter {
     c.leave();
     if (spec_.input != Input::vectors) loop_as_function(product_, spec_.loop.scalars);
     if (spec_.input == Input::scalars) loop_as_function(in_place_, spec_.input_scalars);
+    storage_.emit_tables();
     return c.finish();
   }
 
@@ -63,7 +64,6 @@ class PairTileEmitter {
   int lane_half(const Quarter& quarter) const {
     return spec_.along_lanes ? quarter.pixels : quarter.channels;
   }
-  bool is_partial() const { return spec_.loop.tail < kLanes; }
   TilePlace place(std::int64_t row, std::int64_t lane) const {
     if (spec_.along_lanes) return {.channel = row, .column = lane};
     return {.channel = lane, .column = row};
@@ -90,7 +90,7 @@ class PairTileEmitter {
     read(rcx, offsetof(ProductCall, chain));
     pointers_.read(rcx);
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
-    if (!is_partial()) return;
+    if (!spec_.loop.is_partial()) return;
     c.mov(ecx, spec_.loop.tail);
     storage_.begin_partial(rcx);
   }
@@ -178,8 +178,8 @@ class PairTileEmitter {
 
   VectorTerm term(int pixels, int channels, bool minus = false, bool prefetch = false) const {
     return {.offset = input_offset(pixels, channels),
-            .whole = spec_.loop.vectors - (is_partial() ? 1 : 0),
-            .partial = is_partial(),
+            .whole = spec_.loop.vectors - (spec_.loop.is_partial() ? 1 : 0),
+            .partial = spec_.loop.is_partial(),
             .minus = minus,
             .prefetch = prefetch};
   }
@@ -239,7 +239,7 @@ class PairTileEmitter {
     const auto visit = [&](int row, int v) {
       body(row, v,
            place(row_half(quarter) * spec_.row_distance + row,
-                 lane_half(quarter) * spec_.lane_distance + std::int64_t{v} * kLanes));
+                 lane_half(quarter) * spec_.lane_distance + std::int64_t{v} * code_.lanes()));
     };
     const int outer = spec_.along_lanes ? rows : loop.vectors;
     const int inner = spec_.along_lanes ? loop.vectors : rows;
@@ -250,11 +250,11 @@ class PairTileEmitter {
   // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
   void expect(const Quarter& quarter) {
     if (!spec_.prefetch_output) return;
-    const int line = kBytes / static_cast<int>(size_of(spec_.finish.output.dtype));
+    const int line = kLine / static_cast<int>(size_of(spec_.finish.output.dtype));
     Xbyak::Label kept;
     unless_finished(kept);
     for_each_place(quarter, [&](int, int v, const TilePlace& place) {
-      if (v * kLanes % line == 0) code_.prefetchw(pointers_.output(place));
+      if (v * code_.lanes() % line == 0) code_.prefetchw(pointers_.output(place));
     });
     code_.L(kept);
   }
@@ -283,17 +283,19 @@ class PairTileEmitter {
   template <typename F>
   void for_each_kept(const Quarter& quarter, const F& body) {
     const std::vector<int>& sums = loop_.sums();
-    auto at = (2 * quarter.pixels + quarter.channels) * static_cast<int>(sums.size()) * kBytes;
+    auto at =
+        (2 * quarter.pixels + quarter.channels) * static_cast<int>(sums.size()) * code_.bytes();
     for (const int sum : sums) {
       body(code_.vec(sum), ptr[rax + at]);
-      at += kBytes;
+      at += code_.bytes();
     }
   }
 
   void apply_chain(const Quarter& quarter) {
     std::vector<TileSum> tile;
     for_each_place(quarter, [&](int row, int v, const TilePlace& place) {
-      tile.push_back({loop_.sum(row, v), place, is_partial() && v + 1 == spec_.loop.vectors});
+      tile.push_back(
+          {loop_.sum(row, v), place, spec_.loop.is_partial() && v + 1 == spec_.loop.vectors});
     });
     if (!tile.empty()) finisher_.finish(tile);
   }
@@ -305,15 +307,15 @@ class PairTileEmitter {
     code_.add(spec_.along_lanes ? kVectors : kScalars, tile);
     if (!spec_.along_lanes && spec_.input == Input::scalars)
       code_.add(kInput, static_cast<int>(rows * spec_.input_scalars.row));
-    pointers_.move(spec_.along_lanes ? place(0, std::int64_t{spec_.loop.vectors} * kLanes)
+    pointers_.move(spec_.along_lanes ? place(0, std::int64_t{spec_.loop.vectors} * code_.lanes())
                                      : place(rows, 0));
   }
 
   const PairTileSpec& spec_;
   VectorCode code_;
+  Storage storage_;
   ProductLoop loop_;
   ChainPointers pointers_;
-  Storage storage_;
   TileFinisher finisher_;
   Xbyak::Label product_, in_place_;  ///< the loop, as a function
   std::vector<int> places_[kPlaces];
@@ -324,7 +326,7 @@ class PairTileEmitter {
 }  // namespace
 
 std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec, FinishNeeds& needs) {
-  require(product_fits(spec.loop.rows, spec.loop.vectors), Status::InternalError,
+  require(product_fits(spec.loop.isa, spec.loop.rows, spec.loop.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.loop.rows,
           spec.loop.vectors);
   return PairTileEmitter(spec, needs).emit();

@@ -45,7 +45,7 @@ struct PairTileSpec {
   FinishSpec finish;
 };
 
-/// `void pair_tile(const ProductCall*)`, for AVX-512.
+/// `void pair_tile(const ProductCall*)`.
 std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec, FinishNeeds& needs);
 
 }  // namespace fuseplan::cpu

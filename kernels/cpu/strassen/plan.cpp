@@ -11,16 +11,19 @@ namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kLane = 16;
+constexpr std::int64_t kLine = 16;           // floats of a cache line
 constexpr std::int64_t kStripVectors = 128;  // a strip's sums stay in the first-level cache
 
 void cut_axes(StrassenPlan& plan) {
   const auto& [by_channel, rows, vectors, block, staged] = plan.config;
   const std::int64_t outputs = plan.shape.outputs(), pixels = plan.shape.pixels();
-  plan.channels = by_channel ? Halves::of_lanes(outputs, vectors) : Halves::of_rows(outputs, rows);
-  plan.pixels = by_channel ? Halves::of_rows(pixels, rows) : Halves::of_lanes(pixels, vectors);
+  plan.channels = by_channel ? Halves::of_lanes(outputs, plan.shape.lanes(), vectors)
+                             : Halves::of_rows(outputs, rows);
+  plan.pixels = by_channel ? Halves::of_rows(pixels, rows)
+                           : Halves::of_lanes(pixels, plan.shape.lanes(), vectors);
   plan.block = ceil_div(plan.pixels.pieces(), ceil_div(pixels, block));
-  const std::int64_t sums = 4 * plan.channels.most_width() * plan.pixels.most_width() / kLane;
+  const std::int64_t sums =
+      4 * plan.channels.most_width() * plan.pixels.most_width() / plan.shape.lanes();
   plan.strip = std::clamp<std::int64_t>(kStripVectors / sums, 1, plan.block);
 }
 
@@ -38,8 +41,8 @@ void lay_out_input(StrassenPlan& plan) {
   plan.channels_inner = plan.config.by_channel && conv.input.stride[1] == 1;
   plan.section = strassen_section(plan.half);
   // Rows a multiple of 4 KB apart would all compete for one set of the first-level cache.
-  plan.stage_row = round_up(plan.section, kLane);
-  if (plan.stage_row % 256 == 0) plan.stage_row += kLane;
+  plan.stage_row = round_up(plan.section, kLine);
+  if (plan.stage_row % 256 == 0) plan.stage_row += kLine;
 }
 
 /// Leaves sums in scratch.
@@ -78,13 +81,15 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   const int lane_kind = by_channel ? channel_kind : pixel_kind;
   PairTileSpec spec;
   LoopSpec& loop = spec.loop;
+  loop.isa = plan.shape.isa;
+  const std::int64_t lane_count = plan.shape.lanes();
   loop.rows = rows.kind_size(row_kind);
   loop.vectors = lanes.kind_size(lane_kind);
   loop.tail = lanes.kind_tail(lane_kind);
   loop.depth = depth;
   spec.lacks_row = rows.kind_tail(row_kind) == 1;
   spec.along_lanes = !by_channel;
-  loop.vector_depth = loop.vectors * kLane * kFloat;
+  loop.vector_depth = loop.vectors * lane_count * kFloat;
   if (plan.input == PairTileSpec::Input::vectors) loop.turn = 28;  // there are seven of them
   if (plan.input == PairTileSpec::Input::vectors)
     loop.vector_depth = plan.shape.conv.input.stride[1] * kFloat;
@@ -93,7 +98,7 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
   else if (plan.channels_inner)
     loop.scalars = {.depth = kFloat, .row = plan.stage_row * kFloat};
   else
-    loop.scalars = {.depth = round_up(loop.rows, kLane) * kFloat, .row = kFloat};
+    loop.scalars = {.depth = round_up(loop.rows, lane_count) * kFloat, .row = kFloat};
   constexpr std::int64_t kSpread = StrassenPlan::kSpread * kFloat;
   // Weights are as deep as this section; what is staged has the places of a whole one.
   const std::int64_t vectors_depth = by_channel ? loop.depth : plan.section;
@@ -103,7 +108,7 @@ PairTileSpec pair_tile_spec(const StrassenPlan& plan, int channel_kind, int pixe
                             ? loop.rows * loop.scalars.row
                             : scalars_depth * loop.scalars.depth + kSpread;
   spec.tile = plan.staged_products() * plan.most_stage_product() * kFloat;
-  if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * kLane * kFloat;
+  if (plan.input == PairTileSpec::Input::vectors) spec.tile = loop.vectors * lane_count * kFloat;
   place_halves(plan, spec);
   place_input(plan, spec);
   spec.continues = plan.sections() > 1;
@@ -135,16 +140,17 @@ void look_ahead(StrassenPlan& plan) {
 /// A block's tiles divide the next piece's weights among them, and all tiles of a block with all
 /// pieces of channels the next block's input.
 void spread_prefetch(const StrassenPlan& plan, int pixel_kind, PairTileSpec& spec) {
-  constexpr std::int64_t kKept = 512 << 10, kLine = 64;
+  constexpr std::int64_t kKept = 512 << 10, kLineBytes = 64;
   const std::int64_t pieces = plan.channels.pieces();
   if (plan.weight_floats() * kFloat > kKept) {
     const std::int64_t product = plan.config.by_channel ? spec.vector_product : spec.scalar_product;
     const std::int64_t bytes = kStrassenProducts * product / (plan.asks_for_halves ? 2 : 1);
-    spec.slice = round_up(bytes / plan.block, kLine);
+    spec.slice = round_up(bytes / plan.block, kLineBytes);
     if (plan.asks_for_halves) spec.input_slice = spec.slice;
   }
   if (plan.block_bytes > 0)
-    spec.input_slice = round_up(plan.block_bytes / (plan.block * pieces * plan.sections()), kLine);
+    spec.input_slice =
+        round_up(plan.block_bytes / (plan.block * pieces * plan.sections()), kLineBytes);
   if (plan.block >= plan.pixels.pieces() && pixel_kind > 0)
     spec.first_slice = plan.pixels.kind_end(pixel_kind - 1);
   spec.loop.ahead_bytes = ceil_div(spec.slice, kStrassenProducts);
@@ -188,7 +194,7 @@ bool quarters_are_within_reach(const Conv1x1Shape& shape) {
 std::int64_t strassen_section(std::int64_t half) {
   constexpr std::int64_t kWhole = 256, kUsual = 128;
   if (half <= kWhole) return half;
-  return round_up(ceil_div(half, ceil_div(half - kUsual / 2, kUsual)), kLane);
+  return round_up(ceil_div(half, ceil_div(half - kUsual / 2, kUsual)), kLine);
 }
 
 bool strassen_has_halves(const Conv1x1Shape& shape, bool by_channel) {
@@ -215,12 +221,12 @@ int StrassenPlan::staged_products() const {
 
 std::int64_t StrassenPlan::stage_product(std::int64_t piece) const {
   return channels_inner ? pixels.width(piece) * stage_row
-                        : section * round_up(pixels.width(piece), kLane) + kSpread;
+                        : section * round_up(pixels.width(piece), shape.lanes()) + kSpread;
 }
 
 std::int64_t StrassenPlan::most_stage_product() const {
   return channels_inner ? pixels.most_width() * stage_row
-                        : section * round_up(pixels.most_width(), kLane) + kSpread;
+                        : section * round_up(pixels.most_width(), shape.lanes()) + kSpread;
 }
 
 bool StrassenPlan::takes_raw_weights() const {

@@ -45,7 +45,7 @@ class StrassenRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    FinishNeeds needs(Isa::avx512, plan_.specs.front().finish);  // one chain for all
+    FinishNeeds needs(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const PairTileSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("strassen_{}x{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
@@ -53,10 +53,10 @@ class StrassenRecipe final : public Recipe {
            emit_pair_tile(spec, needs)});
     if (!plan_.finishes)
       functions.push_back(
-          {"strassen_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, Isa::avx512))});
+          {"strassen_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.shape.isa))});
     if (!chain_.channels.roots.empty())
-      functions.push_back(
-          {"strassen_channels", emit_channel_prologue(chain_, Isa::avx512, plan_.shape.outputs())});
+      functions.push_back({"strassen_channels",
+                           emit_channel_prologue(chain_, plan_.shape.isa, plan_.shape.outputs())});
     return functions;
   }
 
@@ -71,8 +71,9 @@ class StrassenRecipe final : public Recipe {
 
 }  // namespace
 
-std::optional<std::string> strassen_refusal(const Problem& problem, const SplitChain& chain) {
-  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+std::optional<std::string> strassen_refusal(const Problem& problem, const SplitChain& chain,
+                                            Isa isa) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
   if (auto refusal = conv1x1_layout_refusal(shape)) return refusal;
   if (!is_addressable(shape)) return "strides reach further than an instruction's displacement";
   if (!strassen_has_halves(shape, true) && !strassen_has_halves(shape, false))
@@ -81,20 +82,22 @@ std::optional<std::string> strassen_refusal(const Problem& problem, const SplitC
 }
 
 std::vector<StrassenConfig> strassen_configs(const Problem& problem, const SplitChain& chain,
-                                             const CoreRates& rates) {
-  return strassen_tuning_space(conv1x1_shape(problem, chain), rates);
+                                             Isa isa, const CoreRates& rates) {
+  return strassen_tuning_space(conv1x1_shape(problem, chain, isa), rates);
 }
 
-double strassen_speedup(const Problem& problem, const SplitChain& chain, const CoreRates& rates) {
-  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+double strassen_speedup(const Problem& problem, const SplitChain& chain, Isa isa,
+                        const CoreRates& rates) {
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
   return conv1x1_products(shape, rates) / strassen_products(shape, rates);
 }
 
 std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const SplitChain& chain,
-                                              const StrassenConfig& config) {
-  require(product_fits(config.rows, config.vectors), Status::BadParm,
-          "a tile of {}x{} does not fit the registers of AVX-512", config.rows, config.vectors);
-  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+                                              Isa isa, const StrassenConfig& config) {
+  require(product_fits(isa, config.rows, config.vectors), Status::BadParm,
+          "a tile of {}x{} does not fit the registers of {}", config.rows, config.vectors,
+          name_of(isa));
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
   require(strassen_has_halves(shape, config.by_channel), Status::BadParm,
           "{}: there are no halves of such lanes", to_text(config));
   const StrassenPlan plan = strassen_plan(shape, chain, config);
@@ -104,7 +107,7 @@ std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const Spli
     return std::make_shared<StrassenRecipe>(std::move(made), chain);
   };
   return plan.finishes && stores_whole_lines(plan)
-             ? with_streaming(plan.shape.tensors(), chain, lanes_of(Isa::avx512), make)
+             ? with_streaming(plan.shape.tensors(), chain, plan.shape.lanes(), make)
              : make(false);
 }
 

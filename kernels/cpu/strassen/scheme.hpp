@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/isa.hpp"
+
 namespace fuseplan::cpu {
 
 // Strassen's algorithm in Winograd's form, which takes 7 products of halves instead of 8: for input
@@ -30,30 +32,50 @@ struct Operand {
     return {values + place, std::max<std::int64_t>(0, count - place)};
   }
 };
-/// x11, x12, x21, x22 or the same of w.
+/// x11, x12, x21, x22.
 struct Quarters {
   Operand q11, q12, q21, q22;
 };
-
-/// to[m * step + i] = the left factor of product m at i, for i < count rounded up to 16.
-void combine_inputs(const Quarters& x, std::int64_t count, float* to, std::int64_t step);
-/// The same of those products only whose left factor is a sum.
-void combine_input_sums(const Quarters& x, std::int64_t count, float* to, std::int64_t step);
+/// Pieces of lines, `pitch` values apart and `width` long; their factors are `piece_step` apart,
+/// and a product's `step` behind those of the product before.
+struct LinePieces {
+  std::int64_t pieces = 1, width = 0, pitch = 0, piece_step = 0, step = 0;
+};
 /// Rows of weights, `row` values from one to the next, each of `width` that are made to whole
 /// vectors behind. Their right factors are rows of `width`, each behind the other.
 struct WeightRows {
   const float *w11, *w12, *w21, *w22;
   std::int64_t rows, row, width;
 };
-/// to[m * step + i] = the right factors of product m.
-void combine_weights(const WeightRows& weights, float* to, std::int64_t step);
 
-/// Pieces of lines along pixels, `pitch` values apart and `width` long; their factors are
-/// `piece_step` apart. What stands behind a piece's width in its last vectors is undefined.
-struct LinePieces {
-  std::int64_t pieces = 0, width = 0, pitch = 0, piece_step = 0, step = 0;
+/// Makes factors in vectors of an instruction set. What stands behind the width of a piece or of a
+/// product's last row, up to a whole vector, is undefined afterwards.
+class StrassenScheme {
+ public:
+  explicit StrassenScheme(Isa isa);
+
+  /// to[m * step + i] = the left factor of product m at i.
+  void combine_inputs(const Quarters& x, const LinePieces& pieces, float* to) const;
+  /// The same of those products only whose left factor is a sum.
+  void combine_input_sums(const Quarters& x, const LinePieces& pieces, float* to) const;
+  /// to[m * step + i] = the right factors of product m.
+  void combine_weights(const WeightRows& weights, float* to, std::int64_t step) const;
+
+ private:
+  /// Pieces of whole vectors, `vectors` values long.
+  struct Run {
+    const float *q11, *q12, *q21, *q22;
+    std::int64_t pieces, vectors, pitch, piece_step, step;
+  };
+  using Combine = void (*)(const Run& run, float* to);
+  struct Code;
+
+  void combine(Combine combine, const Quarters& x, const LinePieces& pieces, float* to) const;
+  void combine_rest(Combine combine, const Quarters& x, std::int64_t width, float* to,
+                    std::int64_t step) const;
+
+  int lanes_;
+  Combine inputs_ = nullptr, input_sums_ = nullptr, weights_ = nullptr;
 };
-void combine_lines(const Quarters& x, const LinePieces& pieces, float* to);
-void combine_line_sums(const Quarters& x, const LinePieces& pieces, float* to);
 
 }  // namespace fuseplan::cpu

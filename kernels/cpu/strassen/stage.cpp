@@ -11,7 +11,8 @@ StrassenStage::StrassenStage(const StrassenPlan& plan, std::int64_t block, Scrat
     : plan_(plan),
       shape_(plan.shape),
       bytes_(static_cast<std::int64_t>(size_of(shape_.input))),
-      moves_(moves_for(shape_.input, Isa::avx512)),
+      moves_(moves_for(shape_.input, shape_.isa)),
+      scheme_(shape_.isa),
       piece_step_(plan.staged_products() * plan.most_stage_product()) {
   if (plan.staged_products() == 0) return;
   const auto take = [&](std::int64_t floats) {
@@ -34,6 +35,13 @@ void StrassenStage::run(const std::byte* image, std::int64_t first, std::int64_t
   if (plan_.staged_products() == 0) return;
   if (!plan_.channels_inner) return stage_lines(last);
   for (std::int64_t piece = first; piece < last; ++piece) stage_rows(piece);
+}
+
+void StrassenStage::combine(const Quarters& x, const LinePieces& pieces, float* to) const {
+  if (plan_.input == PairTileSpec::Input::scalars)
+    scheme_.combine_input_sums(x, pieces, to);
+  else
+    scheme_.combine_inputs(x, pieces, to);
 }
 
 /// Of channel 0, for an output pixel.
@@ -61,14 +69,12 @@ Operand StrassenStage::channels_of(std::int64_t pixel, int half, float* widened)
 
 void StrassenStage::stage_rows(std::int64_t piece) {
   const std::int64_t first = plan_.pixels.first(piece), count = plan_.pixels.width(piece);
-  const auto combine =
-      plan_.input == PairTileSpec::Input::scalars ? combine_input_sums : combine_inputs;
   float* to = at(piece);
   for (std::int64_t i = 0; i < count; ++i, to += plan_.stage_row) {
     const std::int64_t pixel = first + i, other = pixel + count;
     combine({channels_of(pixel, 0, lines_[0]), channels_of(pixel, 1, lines_[1]),
              channels_of(other, 0, lines_[2]), channels_of(other, 1, lines_[3])},
-            depth_, to, plan_.stage_product(piece));
+            {.width = depth_, .step = plan_.stage_product(piece)}, to);
   }
 }
 
@@ -98,8 +104,6 @@ void StrassenStage::stage_lines(std::int64_t last) {
   const std::int64_t end = pixels.first(last - 1) + (apart ? 0 : pixels.width(last - 1)) +
                            pixels.count(last - 1, apart ? 0 : 1);
   const std::int64_t second = pixels.distance(first_);
-  const auto combine =
-      plan_.input == PairTileSpec::Input::scalars ? combine_line_sums : combine_lines;
   for (std::int64_t channel = channel_; channel < channel_ + depth_; ++channel) {
     Operand x[4];
     for (int i = 0; i < 2; ++i) {
@@ -117,7 +121,7 @@ void StrassenStage::stage_lines(std::int64_t last) {
                               .piece_step = piece_step_,
                               .step = plan_.stage_product(piece)};
       combine({x[0].from(from), x[1].from(from), x[2].from(behind), x[3].from(behind)}, pieces,
-              at(piece) + (channel - channel_) * round_up(width, 16));
+              at(piece) + (channel - channel_) * round_up(width, shape_.lanes()));
       piece = alike;
     }
   }

@@ -29,11 +29,13 @@ class StrassenStage {
   void stage_rows(std::int64_t piece);
   Operand line_of(std::int64_t channel, std::int64_t first, std::int64_t end, float* line) const;
   void stage_lines(std::int64_t last);
+  void combine(const Quarters& x, const LinePieces& pieces, float* to) const;
 
   const StrassenPlan& plan_;
   const Conv1x1Shape& shape_;
   std::int64_t bytes_;  ///< of an element
   Moves moves_;
+  StrassenScheme scheme_;
   std::int64_t piece_step_ = 0;
   float *factors_ = nullptr, *zeros_ = nullptr, *lines_[4] = {};
   const std::byte* image_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/integer.hpp"
@@ -23,8 +24,14 @@ struct TileSize {
 };
 // Where the estimate cannot tell two apart, the one with fewer kernels, then the earlier. A vector
 // beside many scalars keeps what is read of either in the first-level cache.
-constexpr TileSize kTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
-                               {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
+constexpr TileSize kWideTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
+                                   {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
+constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 4}, {12, 1}};
+
+std::span<const TileSize> tiles_of(Isa isa) {
+  if (isa == Isa::avx512) return kWideTiles;
+  return kNarrowTiles;
+}
 
 /// In multiply-adds of a vector, as conv1x1's. What else takes time is known in cycles.
 class Estimate {
@@ -34,7 +41,7 @@ class Estimate {
         config_(config),
         rates_(rates),
         rows_(Halves::of_rows(config.by_channel ? shape.pixels() : shape.outputs(), config.rows)),
-        lanes_(Halves::of_lanes(config.by_channel ? shape.outputs() : shape.pixels(),
+        lanes_(Halves::of_lanes(config.by_channel ? shape.outputs() : shape.pixels(), shape.lanes(),
                                 config.vectors)) {}
 
   /// Kernels that differ.
@@ -81,7 +88,8 @@ class Estimate {
   double tile(int row_kind, int lane_kind) const {
     const int rows = rows_.kind_size(row_kind), vectors = lanes_.kind_size(lane_kind);
     if (rows == 0 || vectors == 0) return 0;
-    const double units = lanes_.kind_tail(lane_kind) <= 8 ? vectors - 0.5 : vectors;
+    const bool half_vector = shape_.isa == Isa::avx512 && lanes_.kind_tail(lane_kind) <= 8;
+    const double units = half_vector ? vectors - 0.5 : vectors;
     const double sums = rows * units;
     const double turned =
         config_.by_channel && !shape_.lanes_are_channels ? rates_.turned_store : 3;
@@ -98,8 +106,9 @@ class Estimate {
     const bool passing = makes_sums_in_passing();
     // In passing a left factor is the sum of two quarters on average, whose lines lie in planes.
     const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load : 1;
-    const double loads = vector_load * units +
-                         rates_.scalar_load * rows * (product_embeds(rows, vectors) ? vectors : 1);
+    const double loads =
+        vector_load * units +
+        rates_.scalar_load * rows * (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
     const double adds = passing ? rates_.addition * units : 0;
     // Vectors of several planes' lines wait for them.
     const double wait = passing && vectors > 1 ? 1.12 : 1;
@@ -205,7 +214,7 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
     if (!strassen_has_halves(shape, by_channel)) continue;
     for (const bool staged : {false, true}) {
       if (!staged && !strassen_reads_in_place(shape, by_channel)) continue;
-      for (const TileSize& tile : kTiles) {
+      for (const TileSize& tile : tiles_of(shape.isa)) {
         const StrassenConfig config{by_channel, tile.rows, tile.vectors,
                                     block_of(shape, by_channel), staged};
         const Estimate estimate(shape, config, rates);

@@ -12,9 +12,9 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kSquare = 16;
-constexpr std::int64_t kAtOnce = 4 * kSquare;  // input channels of either half
-constexpr std::int64_t kAhead = 64;            // weights of a row
+constexpr std::int64_t kMostLanes = 16;
+constexpr std::int64_t kAtOnce = 64;  // input channels of either half
+constexpr std::int64_t kAhead = 64;   // weights of a row
 
 /// A piece of output channels, a few input channels of either half at a time: their weights are
 /// turned, so that output channels are neighbours, and then combined.
@@ -31,9 +31,11 @@ class PiecePreparer {
         first_(section * plan.section),
         depth_(plan.depth(section)),
         half_(plan.channels.width(piece)),
-        row_(round_up(half_, kSquare)),
+        row_(round_up(half_, plan.shape.lanes())),
         product_(plan.weight_product(section, piece)),
-        moves_(moves_for(plan.shape.weights, Isa::avx512)) {
+        moves_(moves_for(plan.shape.weights, plan.shape.isa)),
+        scheme_(plan.shape.isa),
+        square_(moves_.lanes) {
     for (int i = 0; i < 2; ++i)
       outputs_[i] = {raw_strassen_weights(plan, raw, piece, i), plan.channels.count(piece, i)};
     for (auto& inputs : turned_)
@@ -47,7 +49,7 @@ class PiecePreparer {
       for (int inputs = 0; inputs < 2; ++inputs)
         for (int outputs = 0; outputs < 2; ++outputs)
           turn(channel + inputs * plan_.half, count, outputs_[outputs], turned_[inputs][outputs]);
-      combine_weights(
+      scheme_.combine_weights(
           {turned_[0][0], turned_[0][1], turned_[1][0], turned_[1][1], count, row_, half_},
           to_ + done * half_, product_);
     }
@@ -68,9 +70,9 @@ class PiecePreparer {
   void turn(std::int64_t channel, std::int64_t count, const Outputs& outputs, float* turned) {
     const std::int64_t there = std::min(count, plan_.shape.inputs() - channel);
     if (there < count) std::fill_n(turned + there * row_, row_, 0.0F);
-    const std::int64_t whole = input_step_ == 1 ? there / kSquare * kSquare : 0;
-    for (std::int64_t output = 0; output < row_; output += kSquare)
-      for (std::int64_t i = 0; i < whole; i += kSquare)
+    const std::int64_t whole = input_step_ == 1 ? there / square_ * square_ : 0;
+    for (std::int64_t output = 0; output < row_; output += square_)
+      for (std::int64_t i = 0; i < whole; i += square_)
         turn_square(channel + i, outputs, output, turned + i * row_ + output);
     for (std::int64_t i = whole; i < there; ++i) {
       float* to = turned + i * row_;
@@ -82,14 +84,14 @@ class PiecePreparer {
   void turn_square(std::int64_t input, const Outputs& outputs, std::int64_t output, float* turned) {
     ask_for(outputs, output, input + kAhead);
     const std::byte* first = at(outputs, output, input);
-    if (is_float_ && output + kSquare <= outputs.count)
-      return moves_.turn(reinterpret_cast<const float*>(first), output_step_, kSquare, kSquare,
+    if (is_float_ && output + square_ <= outputs.count)
+      return moves_.turn(reinterpret_cast<const float*>(first), output_step_, square_, square_,
                          turned, row_);
-    alignas(64) static constexpr float kZeros[kSquare] = {};
-    alignas(64) float widened[kSquare][kSquare];
-    const float* rows[kSquare];
-    float* columns[kSquare];
-    for (std::int64_t i = 0; i < kSquare; ++i) {
+    alignas(64) static constexpr float kZeros[kMostLanes] = {};
+    alignas(64) float widened[kMostLanes][kMostLanes];
+    const float* rows[kMostLanes];
+    float* columns[kMostLanes];
+    for (std::int64_t i = 0; i < square_; ++i) {
       rows[i] =
           output + i < outputs.count ? floats(at(outputs, output + i, input), widened[i]) : kZeros;
       columns[i] = turned + i * row_;
@@ -99,13 +101,13 @@ class PiecePreparer {
 
   /// Rows of weights are as many streams through memory, too many for hardware to foresee.
   void ask_for(const Outputs& outputs, std::int64_t output, std::int64_t input) const {
-    const std::int64_t end = std::min(output + kSquare, outputs.count);
+    const std::int64_t end = std::min(output + square_, outputs.count);
     for (std::int64_t i = output; i < end; ++i) __builtin_prefetch(at(outputs, i, input), 0, 2);
   }
 
   const float* floats(const std::byte* from, float* widened) const {
     if (is_float_) return reinterpret_cast<const float*>(from);
-    moves_.widen(from, 1, widened, kSquare);
+    moves_.widen(from, 1, widened, square_);
     return widened;
   }
 
@@ -120,6 +122,8 @@ class PiecePreparer {
   std::int64_t row_;      ///< the same, rounded up to vectors
   std::int64_t product_;  ///< floats from product to product
   Moves moves_;
+  StrassenScheme scheme_;
+  std::int64_t square_;  ///< the side of those that are turned
   float* turned_[2][2];  ///< of halves of input channels and of output channels
 };
 

@@ -16,11 +16,6 @@ namespace {
 constexpr double kPerCall = 91;   // products, of a product kernel's call
 constexpr double kPerTurn = 0.7;  // of a transform's: turning the vector as well
 
-/// Cycles for a vector of this width, where a wide one takes 1.
-double width_factor(const WinogradPlan& plan) {
-  return static_cast<double>(plan.lanes()) / lanes_of(Isa::avx512);
-}
-
 // Bytes per cycle that weights of this size stream at.
 double stream_rate(const CoreRates& rates, double bytes) {
   if (bytes < rates.second_level_bytes) return rates.second_level;
@@ -39,15 +34,14 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto input_vectors = static_cast<double>(ceil_div(plan.inputs(), plan.lanes()));
   const auto output_vectors = static_cast<double>(ceil_div(plan.outputs(), plan.lanes()));
   const double calls = positions * static_cast<double>(plan.pieces * plan.channel_tiles);
-  const double products =
-      positions * tiles * inputs * output_vectors * rates.product * width_factor(plan) +
-      calls * kPerCall * rates.product;
+  const double products = positions * tiles * inputs * output_vectors * rates.product +
+                          calls * kPerCall * rates.product;
   const auto weights = static_cast<double>(winograd_weight_bytes(plan));
   const std::int64_t blocks = ceil_div(plan.pieces, plan.block_pieces);
   const double stream = static_cast<double>(blocks) * weights / stream_rate(rates, weights);
   const double turn = plan.input_channels_last() ? 0 : kPerTurn;
   const double transforms = positions * tiles * (input_vectors + output_vectors) * rates.transform *
-                            (passes_of(plan) / 2 + turn) * width_factor(plan);
+                            (passes_of(plan) / 2 + turn);
   // Half vectors have half the weights on the way at a time: from memory some are waited for.
   const bool waits = plan.isa != Isa::avx512 && weights >= rates.third_level_bytes;
   const double waited = waits ? stream / 4 : 0;
