@@ -49,7 +49,7 @@ std::string_view family_without_tiles(std::string_view family);
 struct CoreRates {
   double product = 0.55;              ///< cycles of a multiply-add of vectors
   double scalar_load = 1;             ///< how many of them a load into all lanes takes
-  double plane_load = 1;              ///< and one of pixels, of planes that lie apart
+  double plane_load = 1;              ///< and one of a line of pixels, of planes that lie apart
   double addition = 1;                ///< and an addition among them
   double turned_store = 7;            ///< and the turning and storing of a vector of sums
   double far_turned_store = 7;        ///< the same, of an output that no second-level cache keeps

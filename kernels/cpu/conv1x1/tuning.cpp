@@ -2,6 +2,7 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -21,7 +22,8 @@ struct TileSize {
 // behind the second-level cache, then the earlier.
 constexpr TileSize kWideTiles[] = {{14, 1}, {7, 3}, {8, 3}, {7, 4}, {14, 2}, {6, 4},
                                    {28, 1}, {9, 3}, {5, 5}, {4, 6}, {12, 2}, {7, 2}};
-constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 4}, {12, 1}, {7, 1}, {2, 4}};
+constexpr TileSize kNarrowTiles[] = {{6, 2},  {4, 3},  {5, 2}, {3, 3},
+                                     {14, 1}, {12, 1}, {7, 1}, {2, 4}};
 
 std::span<const TileSize> tiles_of(Isa isa) {
   if (isa == Isa::avx512) return kWideTiles;
@@ -80,11 +82,12 @@ class Estimate {
     const int tail = config_.by_channel ? channels_.kind_tail(c) : pixels_.kind_tail(p);
     const bool half = shape_.isa == Isa::avx512 && tail <= 8;
     const double units = half ? vectors - 0.5 : vectors;
-    constexpr double kLatency = 4, kTile = 30;
+    constexpr double kLatency = 4.8, kTile = 30;  // cycles, with what scheduling loses; products
     const double loads = units + rates_.scalar_load * rows *
                                      (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
     const double depth =
-        std::max({rows * units, loads, kLatency, stream(vectors)}) * conflict_factor(rows);
+        std::max({rows * units, loads, kLatency / rates_.product, stream(vectors)}) *
+        conflict_factor(rows);
     const double store = config_.by_channel && !shape_.lanes_are_channels ? turned_store() : 3;
     return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
   }
@@ -102,7 +105,9 @@ class Estimate {
     constexpr double kKept = 32 << 10, kShare = 0.75, kScalars = 0.7;
     const double bytes = shape_.lanes() * kFloat;
     const double linear = vectors * bytes / (kShare * rates_.second_level * rates_.product);
-    if (!config_.by_channel) return std::max(linear, vectors * rates_.plane_load);
+    constexpr double kLine = 64;
+    const double lines = std::ceil(vectors * bytes / kLine);
+    if (!config_.by_channel) return std::max(linear, lines * rates_.plane_load);
     const bool planes = shape_.conv.input.stride[1] != 1;
     const double pixels = planes ? kScalars * rates_.plane_load : 0;
     const double weights = vectors * bytes * static_cast<double>(shape_.inputs());

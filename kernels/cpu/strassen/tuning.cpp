@@ -26,7 +26,7 @@ struct TileSize {
 // beside many scalars keeps what is read of either in the first-level cache.
 constexpr TileSize kWideTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
                                    {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
-constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 4}, {12, 1}};
+constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 3}, {14, 1}, {12, 1}};
 
 std::span<const TileSize> tiles_of(Isa isa) {
   if (isa == Isa::avx512) return kWideTiles;
@@ -93,19 +93,23 @@ class Estimate {
     const double sums = rows * units;
     const double turned =
         config_.by_channel && !shape_.lanes_are_channels ? rates_.turned_store : 3;
-    // Cycles; a sum waits, is fetched and added to others, and is kept between sections.
+    // Cycles, of whole lines; a sum waits, is fetched and added to others, and is kept between
+    // sections.
     constexpr double kTile = 130, kShared = 10, kKept = 4 * 5;
     const auto kept = static_cast<double>(ceil_div(half(), strassen_section(half())) - 1);
     return kStrassenProducts * depth() * product(rows, vectors, units) + 4 * turned * sums +
-           (kTile + (kShared + kept * kKept) * sums) / rates_.product;
+           (kTile + (kShared + kept * kKept) * sums) * line_share() / rates_.product;
   }
+
+  /// Of a cache line, that a vector is.
+  double line_share() const { return static_cast<double>(shape_.lanes()) / lanes_of(Isa::avx512); }
 
   /// One depth of a product.
   double product(int rows, int vectors, double units) const {
-    constexpr double kLatency = 4;
+    constexpr double kLatency = 4.8;  // cycles, with what scheduling loses
     const bool passing = makes_sums_in_passing();
     // In passing a left factor is the sum of two quarters on average, whose lines lie in planes.
-    const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load : 1;
+    const double vector_load = passing ? 5.4 + 0.6 * rates_.plane_load * line_share() : 1;
     const double loads =
         vector_load * units +
         rates_.scalar_load * rows * (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
@@ -115,8 +119,8 @@ class Estimate {
     // Weights, or staged lines, come from the second-level cache beside the products.
     constexpr double kLine = 0.1;
     const double lines = passing ? 0 : kLine / rates_.product * vectors;
-    return (std::max({rows * units + adds, loads, kLatency}) + lines) * conflict_factor(rows) *
-           wait;
+    return (std::max({rows * units + adds, loads, kLatency / rates_.product}) + lines) *
+           conflict_factor(rows) * wait;
   }
 
   // Rows whose values lie a multiple of 4 KB apart share the ways of one set of the first-level
@@ -137,8 +141,9 @@ class Estimate {
     struct Cycles {
       double sums, factors;
     };
-    constexpr Cycles kPixels{28, 44}, kPlanes{60, 88}, kGathered{220, 220};
-    const Cycles& cycles = reads_pixels() ? kPixels : shape_.flat ? kPlanes : kGathered;
+    constexpr Cycles kPixels{28, 44}, kHalfPixels{42, 66}, kPlanes{60, 88}, kGathered{220, 220};
+    const Cycles& rows = shape_.isa == Isa::avx512 ? kPixels : kHalfPixels;
+    const Cycles& cycles = reads_pixels() ? rows : shape_.flat ? kPlanes : kGathered;
     const Halves& halves = config_.by_channel ? rows_ : lanes_;
     const auto pixels = static_cast<double>(halves.most_width());  // a piece's, by vectors
     const double lanes = reads_pixels() ? 16 : pixels / std::ceil(pixels / 16);
@@ -158,7 +163,7 @@ class Estimate {
     for (const auto& [view, type] : {std::pair(&input, shape_.input), {&output, shape_.output}})
       if (view->elements() * static_cast<std::int64_t>(size_of(type)) > kFarBytes)
         lines += static_cast<double>(view->elements() / shape_.images()) / kLine;
-    return lines * far_line();
+    return lines * far_line() * line_share();
   }
 
   /// A block of pixels that is a part of every plane comes in as many short pieces, each from a
@@ -181,7 +186,8 @@ class Estimate {
     const Lines& lines = rates_.third_level_keeps_up() ? kFast : kSlow;
     if (config_.by_channel) return config_.staged ? lines.in_parts : lines.scalars;
     const bool whole = shape_.pixels() / 2 % kLanes == 0;
-    return whole && config_.vectors == 1 ? lines.in_order : lines.in_parts;
+    const bool line = config_.vectors * shape_.lanes() <= kLanes;
+    return whole && line ? lines.in_order : lines.in_parts;
   }
 
   const Conv1x1Shape& shape_;
