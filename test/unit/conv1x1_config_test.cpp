@@ -15,12 +15,15 @@ constexpr const char* kProblem =
     "f32:1x64x28x28:nhwc;conv(f32:72x64x1x1:nhwc,pad=0x0,stride=1x1,dilation=1x1,groups=1);"
     "activation(relu)->f32:1x72x28x28:nhwc";
 
+constexpr Isa kIsas[] = {Isa::avx2, Isa::avx512};
+
 SplitChain chain_of(const Problem& problem) { return optimize(lower(problem), {}); }
 
 TEST(Conv1x1Config, TextReadsBack) {
   const Problem problem = parse_problem(kProblem);
-  for (const Conv1x1Config& config : conv1x1_configs(problem, chain_of(problem)))
-    EXPECT_EQ(parse_conv1x1_config(to_text(config)), config) << to_text(config);
+  for (const Isa isa : kIsas)
+    for (const Conv1x1Config& config : conv1x1_configs(problem, chain_of(problem), isa))
+      EXPECT_EQ(parse_conv1x1_config(to_text(config)), config) << to_text(config);
 }
 
 TEST(Conv1x1Config, OtherTextIsRefused) {
@@ -34,20 +37,21 @@ TEST(Conv1x1Config, OtherTextIsRefused) {
 TEST(Conv1x1Recipe, EmitsEqualBytesEachTime) {
   const Problem problem = parse_problem(kProblem);
   const SplitChain chain = chain_of(problem);
-  for (const Conv1x1Config& config : conv1x1_configs(problem, chain)) {
-    const auto first = conv1x1_recipe(problem, chain, config)->emit();
-    const auto second = conv1x1_recipe(problem, chain, config)->emit();
-    ASSERT_EQ(first.size(), second.size());
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      EXPECT_EQ(first[i].name, second[i].name);
-      EXPECT_EQ(first[i].code, second[i].code);
+  for (const Isa isa : kIsas)
+    for (const Conv1x1Config& config : conv1x1_configs(problem, chain, isa)) {
+      const auto first = conv1x1_recipe(problem, chain, isa, config)->emit();
+      const auto second = conv1x1_recipe(problem, chain, isa, config)->emit();
+      ASSERT_EQ(first.size(), second.size());
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_EQ(first[i].name, second[i].name);
+        EXPECT_EQ(first[i].code, second[i].code);
+      }
     }
-  }
 }
 
 // Pieces cover the axis, are nearly equal, and those of one kind are alike.
 TEST(Conv1x1Cut, CoversTheAxis) {
-  for (const int unit : {1, 16})
+  for (const int unit : {1, 8, 16})
     for (int most = 1; most < 8; ++most)
       for (std::int64_t length = 1; length < 300; ++length) {
         const Cut cut(length, unit, most);
@@ -92,14 +96,14 @@ TEST(Conv1x1Refusal, OfLayoutsWithoutRows) {
   const Problem problem = parse_problem(
       "f32:1x8x4x4:nchw;conv(f32:8x8x1x1:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=1)"
       "->f32:1x8x4x4:s256,32,8,2");
-  const auto refusal = conv1x1_refusal(problem, chain_of(problem));
+  const auto refusal = conv1x1_refusal(problem, chain_of(problem), Isa::avx2);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_NE(refusal->find("contiguous"), std::string::npos) << *refusal;
 }
 
 TEST(Conv1x1Cut, FindsThePieceOfAPlace) {
   for (const std::int64_t length : {1, 7, 49, 196, 784, 785, 3136})
-    for (const int unit : {1, 16})
+    for (const int unit : {1, 8, 16})
       for (const int most : {1, 3, 7, 14}) {
         const Cut cut(length, unit, most);
         for (std::int64_t piece = 0; piece < cut.pieces(); ++piece)
@@ -114,7 +118,7 @@ TEST(Conv1x1Plan, BlocksAreAsManyAsConfigured) {
       "f32:2x96x7x7:nchw;conv(f32:80x96x1x1:nchw,pad=0x0,stride=1x1,dilation=1x1,groups=1)"
       "->f32:2x80x7x7:nchw");
   const SplitChain chain = chain_of(problem);
-  const Conv1x1Shape shape = conv1x1_shape(problem, chain);
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, Isa::avx512);
   for (const bool by_channel : {true, false})
     for (const int size : {1, 2, 3, 5, 9, 14})
       for (const std::int64_t block : {1, 8, 24, 25, 48, 49, 50, 98}) {

@@ -19,27 +19,30 @@ using cpu::Conv1x1Schedule;
 using cpu::Conv1x1Unit;
 
 struct Case {
+  cpu::Isa isa;
   const char* problem;
   const char* config;
   const char* why;
 };
 constexpr Case kCases[] = {
-    {"f32:1x2048x7x7:nhwc;conv(f32:512x2048x1x1:nhwc)->f32:1x512x7x7:nhwc",
+    {cpu::Isa::avx512, "f32:1x2048x7x7:nhwc;conv(f32:512x2048x1x1:nhwc)->f32:1x512x7x7:nhwc",
      "channels:9x3,block=64,staged=0", "one block, eleven pieces of channels"},
-    {"f32:3x40x31x33:nhwc;conv(f32:70x40x1x1:nhwc)->f32:3x70x31x33:nhwc",
+    {cpu::Isa::avx512, "f32:3x40x31x33:nhwc;conv(f32:70x40x1x1:nhwc)->f32:3x70x31x33:nhwc",
      "channels:6x4,block=256,staged=0", "blocks of all images; the last vector is partial"},
-    {"f32:3x160x17x19:nchw;conv(f32:370x160x1x1)->f32:3x370x17x19", "pixels:8x3,block=96,staged=0",
-     "pixels in vectors, blocks of several images"},
-    {"f32:2x300x27x27:nchw;conv(f32:130x300x1x1,stride=2x2)->f32:2x130x14x14",
+    {cpu::Isa::avx512, "f32:3x160x17x19:nchw;conv(f32:370x160x1x1)->f32:3x370x17x19",
+     "pixels:8x3,block=96,staged=0", "pixels in vectors, blocks of several images"},
+    {cpu::Isa::avx512, "f32:2x300x27x27:nchw;conv(f32:130x300x1x1,stride=2x2)->f32:2x130x14x14",
      "pixels:14x2,block=64,staged=1", "each block is copied"},
-    {"f32:1x512x5x1:nhwc;conv(f32:4096x512x1x1:nhwc)->f32:1x4096x5x1:nhwc",
+    {cpu::Isa::avx512, "f32:1x512x5x1:nhwc;conv(f32:4096x512x1x1:nhwc)->f32:1x4096x5x1:nhwc",
      "channels:9x3,block=64,staged=0", "a single piece of pixels"},
+    {cpu::Isa::avx2, "f32:3x40x31x33:nhwc;conv(f32:70x40x1x1:nhwc)->f32:3x70x31x33:nhwc",
+     "channels:6x2,block=256,staged=0", "vectors of 8 lanes"},
 };
 
 Conv1x1Plan plan_of(const Case& row) {
   const Problem problem = parse_problem(row.problem);
   const SplitChain chain = optimize(lower(problem), {});
-  return cpu::conv1x1_plan(cpu::conv1x1_shape(problem, chain), chain,
+  return cpu::conv1x1_plan(cpu::conv1x1_shape(problem, chain, row.isa), chain,
                            cpu::parse_conv1x1_config(row.config).value());
 }
 

@@ -5,20 +5,33 @@
 #include <vector>
 
 #include "base/denormals.hpp"
+#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/isa.hpp"
-#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
 
 constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
 
-class Conv1x1 : public ::testing::TestWithParam<Strides> {
+struct Setting {
+  cpu::Isa isa;
+  Strides strides;
+};
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (cpu::Isa isa : vector_isas())
+    for (Strides strides :
+         {Strides::channels_first, Strides::channels_last, Strides::padded, Strides::permuted})
+      all.push_back({isa, strides});
+  return all;
+}
+
+class Conv1x1 : public ::testing::TestWithParam<Setting> {
  protected:
   struct Types {
     DType input, output;
@@ -30,37 +43,28 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
     return {kReal[number % 3], kReal[number / 3 % 3]};
   }
   Problem problem(const ConvCase& shape, Types types, Tail tail) {
-    return conv_problem(shape, {types.input, types.output, GetParam()}, tail, random_);
+    return conv_problem(shape, {types.input, types.output, GetParam().strides}, tail, random_);
   }
   /// Whether the kernels take the problem; if they do, checks them with the first `most`
-  /// configurations. Where the CPU has no AVX-512, checks that none is offered.
+  /// configurations.
   bool run(const Problem& problem, std::size_t most = 1) {
     const KernelCase test(problem, random_);
-    if (cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, test.chain()))
-      return false;
-    if (!offered_here(problem, test.chain())) return true;
+    if (is_refused(problem, test.chain())) return false;
     const FlushDenormals flush;
-    for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain())) {
-      EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), config))))
+    for (const cpu::Conv1x1Config& config : cpu::conv1x1_configs(problem, test.chain(), isa())) {
+      EXPECT_TRUE(test.check(test.run(*cpu::conv1x1_recipe(problem, test.chain(), isa(), config))))
           << to_text(config);
       if (--most == 0) break;
     }
     return true;
   }
-  static bool runs_here() { return cpu::host_isa() == cpu::Isa::avx512; }
-  /// Whether this CPU has the instructions; otherwise checks that nothing is offered.
-  static bool offered_here(const Problem& problem, const SplitChain& chain) {
-    if (runs_here()) return true;
-    Traits traits;
-    traits.isa = cpu::host_isa();
-    Verdict verdict("cpu_conv1x1");
-    find_solver("cpu_conv1x1")->accepts({problem, chain, traits}, verdict);
-    EXPECT_FALSE(verdict.accepted());
-    EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
-    return false;
+  bool is_refused(const Problem& problem, const SplitChain& chain) const {
+    return cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, chain, isa());
   }
+  static cpu::Isa isa() { return GetParam().isa; }
   bool is_dense() const {
-    return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
+    return GetParam().strides == Strides::channels_first ||
+           GetParam().strides == Strides::channels_last;
   }
 
   Random random_{41};
@@ -68,10 +72,9 @@ class Conv1x1 : public ::testing::TestWithParam<Strides> {
  private:
   int number_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(All, Conv1x1,
-                         ::testing::Values(Strides::channels_first, Strides::channels_last,
-                                           Strides::padded, Strides::permuted),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(All, Conv1x1, ::testing::ValuesIn(settings()), [](const auto& info) {
+  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
+});
 
 Conv unit_conv(int axes, std::int64_t stride) {
   Conv conv;
@@ -141,10 +144,9 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
       const Problem problem = this->problem(shape, next_types(), tail);
       const KernelCase test(problem, random_);
-      if (cpu::conv1x1_refusal(problem, test.chain())) continue;
-      if (!offered_here(problem, test.chain())) continue;
-      const auto recipe = cpu::conv1x1_recipe(problem, test.chain(),
-                                              cpu::conv1x1_configs(problem, test.chain()).front());
+      if (is_refused(problem, test.chain())) continue;
+      const auto recipe = cpu::conv1x1_recipe(
+          problem, test.chain(), isa(), cpu::conv1x1_configs(problem, test.chain(), isa()).front());
       const std::vector<double> one = test.run(*recipe, 1).values();
       for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
     }
@@ -168,22 +170,21 @@ TEST_P(Conv1x1, RawWeightsThatNoCacheKeeps) {
       const Tail tail = types.input == types.output ? Tail::bias_norm_relu : Tail::add_gelu;
       const Problem problem = this->problem(shape, types, tail);
       const KernelCase test(problem, random_);
-      if (cpu::conv1x1_refusal(problem, test.chain())) continue;
-      if (!offered_here(problem, test.chain())) continue;
+      if (is_refused(problem, test.chain())) continue;
       const FlushDenormals flush;
-      const auto configs = cpu::conv1x1_configs(problem, test.chain());
+      const auto configs = cpu::conv1x1_configs(problem, test.chain(), isa());
       for (std::size_t i = 0; i < configs.size(); i += 3) {
         cpu::Conv1x1Config config = configs[i];
         config.block = std::min<std::int64_t>(config.block, 32);
-        const cpu::Conv1x1Plan plan =
-            cpu::conv1x1_plan(cpu::conv1x1_shape(problem, test.chain()), test.chain(), config);
+        const cpu::Conv1x1Plan plan = cpu::conv1x1_plan(
+            cpu::conv1x1_shape(problem, test.chain(), isa()), test.chain(), config);
         if (packs_in_passing(plan) && plan.block < plan.pixels.pieces()) ++in_passing;
-        const auto recipe = cpu::conv1x1_recipe(problem, test.chain(), config);
+        const auto recipe = cpu::conv1x1_recipe(problem, test.chain(), isa(), config);
         for (const int threads : {1, 2, 7})
           EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(config);
       }
     }
-  if (is_dense() && runs_here()) {
+  if (is_dense()) {
     EXPECT_GT(in_passing, 30);
   }
 }
@@ -203,11 +204,11 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
         for (const End end : {End::front, End::back}) {
           const Problem problem = this->problem(shape, types, tail);
           const SplitChain chain = optimize(lower(problem), {});
-          if (cpu::conv1x1_refusal(problem, chain)) continue;
-          if (!offered_here(problem, chain)) continue;
-          const auto configs = cpu::conv1x1_configs(problem, chain);
+          if (is_refused(problem, chain)) continue;
+          const auto configs = cpu::conv1x1_configs(problem, chain, isa());
           for (std::size_t i = 0; i < configs.size(); i += 5)
-            run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, configs[i]), end);
+            run_guarded(problem, chain, *cpu::conv1x1_recipe(problem, chain, isa(), configs[i]),
+                        end);
         }
 }
 

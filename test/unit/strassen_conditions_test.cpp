@@ -52,7 +52,8 @@ TEST(StrassenConditions, RefusesTheRestAndSaysWhy) {
   for (const auto& [text, code] : cases) expect_refused(ask(text), code, text);
   const char* fine = "f32:1x256x14x14:nhwc;conv(f32:1024x256x1x1)";
   EXPECT_TRUE(ask(fine).accepted());
-  expect_refused(ask(fine, cpu::Isa::avx2), RejectCode::Device, fine);
+  EXPECT_TRUE(ask(fine, cpu::Isa::avx2).accepted());
+  expect_refused(ask(fine, cpu::Isa::portable), RejectCode::Device, fine);
   const char* pairs = "bf16:1x256x14x14:nhwc;conv(bf16:1024x256x1x1)";
   expect_refused(ask(pairs, cpu::Isa::avx512, true), RejectCode::DataType, pairs);
 }
@@ -79,6 +80,8 @@ TEST(StrassenConditions, LargeLayersAreTakenOnEveryCore) {
           const bool gathered = layout == std::string_view("nchw") && stride[0] == '2';
           const bool gains = !gathered || family == std::string_view("zen4");
           EXPECT_EQ(ask(text, cpu::Isa::avx512, false, family).accepted(), gains) << text << family;
+          EXPECT_TRUE(gathered || ask(text, cpu::Isa::avx2, false, family).accepted())
+              << text << family;
         }
 }
 
@@ -86,13 +89,13 @@ TEST(StrassenConditions, LargeLayersAreTakenOnEveryCore) {
 struct Streaming {
   bool some = false, all = true;
 };
-Streaming streaming_of(const std::string& text) {
+Streaming streaming_of(const std::string& text, cpu::Isa isa = cpu::Isa::avx512) {
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
   Streaming streaming;
-  for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, chain)) {
+  for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, chain, isa)) {
     bool streams = false;
-    for (const cpu::Function& function : cpu::strassen_recipe(problem, chain, config)->emit())
+    for (const cpu::Function& function : cpu::strassen_recipe(problem, chain, isa, config)->emit())
       streams = streams || function.name.ends_with("_streaming");
     streaming.some = streaming.some || streams;
     streaming.all = streaming.all && streams;
@@ -107,6 +110,7 @@ TEST(StrassenConditions, OnlyHalvesOfWholeLinesAreStoredPastTheCaches) {
   EXPECT_FALSE(streaming_of("f32:1x64x28x28;conv(f32:1024x64x1x1)").some);
   EXPECT_FALSE(streaming_of("f32:1x64x56x56:nhwc;conv(f32:272x64x1x1)").some);
   EXPECT_FALSE(streaming_of("f32:1x64x28x28:nhwc;conv(f32:256x64x1x1)").some);
+  EXPECT_FALSE(streaming_of("f32:1x64x56x56:nhwc;conv(f32:256x64x1x1)", cpu::Isa::avx2).some);
 }
 
 }  // namespace

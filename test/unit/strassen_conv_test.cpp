@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/denormals.hpp"
+#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/strassen/plan.hpp"
 #include "kernels/cpu/strassen/recipe.hpp"
-#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -25,7 +25,21 @@ struct Types {
   DType input, output;
 };
 
-class StrassenConv : public ::testing::TestWithParam<Strides> {
+struct Setting {
+  cpu::Isa isa;
+  Strides strides;
+};
+std::vector<Setting> settings(std::initializer_list<Strides> of) {
+  std::vector<Setting> all;
+  for (cpu::Isa isa : vector_isas())
+    for (Strides strides : of) all.push_back({isa, strides});
+  return all;
+}
+std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
+  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
+}
+
+class StrassenConv : public ::testing::TestWithParam<Setting> {
  protected:
   /// All pairs of real types in nine calls.
   Types next_types() {
@@ -33,30 +47,17 @@ class StrassenConv : public ::testing::TestWithParam<Strides> {
     return {kReal[number % 3], kReal[number / 3 % 3]};
   }
   Problem problem(const ConvCase& shape, Types types, Tail tail) {
-    return conv_problem(shape, {types.input, types.output, GetParam()}, tail, random_);
+    return conv_problem(shape, {types.input, types.output, GetParam().strides}, tail, random_);
   }
-  static bool runs_here() { return cpu::host_isa() == cpu::Isa::avx512; }
-  /// Whether the kernels take the problem and this CPU has their instructions; if it has not,
-  /// checks that they are not offered.
-  static bool is_refused(const Problem& problem, const SplitChain& chain) {
-    if (cpu::strassen_refusal(problem, chain)) return true;
-    if (runs_here()) return false;
-    Traits traits;
-    traits.isa = cpu::host_isa();
-    Verdict verdict("cpu_strassen");
-    find_solver("cpu_strassen")->accepts({problem, chain, traits}, verdict);
-    EXPECT_FALSE(verdict.accepted());
-    EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
-    return true;
-  }
+  static cpu::Isa isa() { return GetParam().isa; }
   /// Checks the problem, if it is taken, with the first `most` configurations.
   bool run(const Problem& problem, std::size_t most = 1000) {
     const KernelCase test(problem, random_);
-    if (is_refused(problem, test.chain())) return false;
+    if (cpu::strassen_refusal(problem, test.chain(), isa())) return false;
     const FlushDenormals flush;
-    for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, test.chain())) {
+    for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, test.chain(), isa())) {
       note(problem, test.chain(), config);
-      EXPECT_TRUE(test.check(test.run(*cpu::strassen_recipe(problem, test.chain(), config))))
+      EXPECT_TRUE(test.check(test.run(*cpu::strassen_recipe(problem, test.chain(), isa(), config))))
           << to_text(config) << " " << to_text(problem);
       if (--most == 0) break;
     }
@@ -64,7 +65,7 @@ class StrassenConv : public ::testing::TestWithParam<Strides> {
   }
   void note(const Problem& problem, const SplitChain& chain, const cpu::StrassenConfig& config) {
     const cpu::StrassenPlan plan =
-        cpu::strassen_plan(cpu::conv1x1_shape(problem, chain), chain, config);
+        cpu::strassen_plan(cpu::conv1x1_shape(problem, chain, isa()), chain, config);
     const bool alike = plan.depth(0) == plan.depth(plan.sections() - 1);
     seen_.insert({plan.input, config.by_channel, plan.turned(), plan.finishes,
                   plan.sections() == 1 ? Depth::whole
@@ -72,7 +73,8 @@ class StrassenConv : public ::testing::TestWithParam<Strides> {
                                        : Depth::shorter_last});
   }
   bool is_dense() const {
-    return GetParam() == Strides::channels_first || GetParam() == Strides::channels_last;
+    return GetParam().strides == Strides::channels_first ||
+           GetParam().strides == Strides::channels_last;
   }
 
   /// What a plan is made of: all that occurs must have been checked.
@@ -90,9 +92,10 @@ class StrassenConv : public ::testing::TestWithParam<Strides> {
   int number_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(All, StrassenConv,
-                         ::testing::Values(Strides::channels_first, Strides::channels_last,
-                                           Strides::padded, Strides::permuted),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                         ::testing::ValuesIn(settings({Strides::channels_first,
+                                                       Strides::channels_last, Strides::padded,
+                                                       Strides::permuted})),
+                         name_of_setting);
 
 Conv conv_of(int axes, std::int64_t stride) {
   Conv conv;
@@ -134,7 +137,7 @@ TEST_P(StrassenConv, OddShapes) {
   int taken = 0;
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails) taken += run(problem(shape, next_types(), tail), 8) ? 1 : 0;
-  if (is_dense() && runs_here()) {
+  if (is_dense()) {
     EXPECT_GT(taken, 35);
   }
 }
@@ -142,7 +145,8 @@ TEST_P(StrassenConv, OddShapes) {
 // Planes and pixels that follow one another with gaps, and images; and channels that lie so far
 // apart that an instruction does not reach from one half to the other, which are staged.
 class StrassenGaps : public StrassenConv {};
-INSTANTIATE_TEST_SUITE_P(Outside, StrassenGaps, ::testing::Values(Strides::padded));
+INSTANTIATE_TEST_SUITE_P(Outside, StrassenGaps, ::testing::ValuesIn(settings({Strides::padded})),
+                         name_of_setting);
 TEST_P(StrassenGaps, OutsideOfPlanes) {
   for (const char* text :
        {"f32:2x34x6x10:s4000,1,400,40;conv(f32:36x34x1x1);activation(relu)->f32:2x36x6x10:s3000,1,"
@@ -152,10 +156,7 @@ TEST_P(StrassenGaps, OutsideOfPlanes) {
         "f32:1x64x9x14:s999999,1024,14,1;conv(f32:70x64x1x1)->f32:1x70x9x14:s999999,1024,14,1",
         "f32:1x64x9x14:s999999,1,14336,1024;conv(f32:70x64x1x1)->f32:1x70x9x14:s999999,1,1344,"
         "96"}) {
-    const bool taken = run(parse_problem(text));
-    if (runs_here()) {
-      EXPECT_TRUE(taken) << text;
-    }
+    EXPECT_TRUE(run(parse_problem(text))) << text;
   }
 }
 
@@ -172,8 +173,8 @@ TEST_P(StrassenGaps, HalvesBeyondReachAreStaged) {
   for (const auto& [text, in_place] : cases) {
     const Problem problem = parse_problem(text);
     const SplitChain chain = optimize(lower(problem), {});
-    ASSERT_FALSE(cpu::strassen_refusal(problem, chain)) << text;
-    const cpu::Conv1x1Shape shape = cpu::conv1x1_shape(problem, chain);
+    ASSERT_FALSE(cpu::strassen_refusal(problem, chain, isa())) << text;
+    const cpu::Conv1x1Shape shape = cpu::conv1x1_shape(problem, chain, isa());
     for (const bool by_channel : {false, true}) {
       cpu::StrassenConfig config;
       config.by_channel = by_channel;
@@ -185,7 +186,7 @@ TEST_P(StrassenGaps, HalvesBeyondReachAreStaged) {
     }
   }
   EXPECT_TRUE(cpu::strassen_refusal(parse_problem("f32:1x1048578x1x2;conv(f32:2x1048578x1x1)"),
-                                    SplitChain{}));
+                                    SplitChain{}, isa()));
 }
 
 TEST_P(StrassenConv, EveryConfiguration) {
@@ -201,11 +202,10 @@ TEST_P(StrassenConv, EveryConfiguration) {
     for (const Tail tail : {Tail::bias_norm_relu, Tail::gelu_add_mish})
       for (const DType type : {DType::f32, DType::f16})
         run(problem(shape, {type, DType::f32}, tail));
-  if (!runs_here()) return;
-  if (GetParam() == Strides::channels_first) {
+  if (GetParam().strides == Strides::channels_first) {
     EXPECT_EQ(seen_.size(), 18U);
   }
-  if (GetParam() == Strides::channels_last) {
+  if (GetParam().strides == Strides::channels_last) {
     EXPECT_EQ(seen_.size(), 12U);
   }
 }
@@ -222,9 +222,10 @@ TEST_P(StrassenConv, SameBitsForAnyThreadCount) {
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
       const Problem problem = this->problem(shape, next_types(), tail);
       const KernelCase test(problem, random_);
-      if (is_refused(problem, test.chain())) continue;
-      for (const cpu::StrassenConfig& config : cpu::strassen_configs(problem, test.chain())) {
-        const auto recipe = cpu::strassen_recipe(problem, test.chain(), config);
+      if (cpu::strassen_refusal(problem, test.chain(), isa())) continue;
+      for (const cpu::StrassenConfig& config :
+           cpu::strassen_configs(problem, test.chain(), isa())) {
+        const auto recipe = cpu::strassen_recipe(problem, test.chain(), isa(), config);
         const std::vector<double> one = test.run(*recipe, 1).values();
         for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
       }
@@ -247,10 +248,11 @@ TEST_P(StrassenConv, NothingOutsideTheTensorsIsTouched) {
         for (const End end : {End::front, End::back}) {
           const Problem problem = this->problem(shape, types, tail);
           const SplitChain chain = optimize(lower(problem), {});
-          if (is_refused(problem, chain)) continue;
-          const auto configs = cpu::strassen_configs(problem, chain);
+          if (cpu::strassen_refusal(problem, chain, isa())) continue;
+          const auto configs = cpu::strassen_configs(problem, chain, isa());
           for (std::size_t i = 0; i < configs.size(); i += 3)
-            run_guarded(problem, chain, *cpu::strassen_recipe(problem, chain, configs[i]), end);
+            run_guarded(problem, chain, *cpu::strassen_recipe(problem, chain, isa(), configs[i]),
+                        end);
         }
 }
 

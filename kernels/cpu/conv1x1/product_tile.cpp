@@ -13,6 +13,7 @@ constexpr int kLine = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
 const Xbyak::Reg64 kAhead = rax;  // there: what the caches are asked for
+const Xbyak::Reg64 kTail = rcx;   // afterwards: lanes of a partial vector
 const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
@@ -20,7 +21,7 @@ class ProductEmitter {
   ProductEmitter(const ProductSpec& spec, FinishNeeds& needs)
       : spec_(spec),
         code_(spec.loop.isa),
-        storage_(code_, {rdx, rax, rcx}),
+        storage_(code_, {rdx, rax, rsi}),
         loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kAhead, kAhead}),
         pointers_(code_, spec_.finish, kPointers),
         finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
@@ -65,8 +66,8 @@ class ProductEmitter {
     read(rcx, offsetof(ProductCall, chain));
     pointers_.read(rcx);
     if (!spec_.loop.is_partial()) return;
-    c.mov(ecx, spec_.loop.tail);
-    storage_.begin_partial(rcx);
+    c.mov(kTail, spec_.loop.tail);
+    storage_.begin_partial(kTail);
   }
 
   void start_next_piece() {
@@ -116,6 +117,7 @@ class ProductEmitter {
       tile.push_back({loop_.sum(row, v), place(row, v * code_.lanes()),
                       spec_.loop.is_partial() && v + 1 == loop.vectors});
     };
+    if (loop.is_partial()) code_.mov(kTail, loop.tail);
     const int outer = spec_.along_lanes ? loop.rows : loop.vectors;
     const int inner = spec_.along_lanes ? loop.vectors : loop.rows;
     for (int i = 0; i < outer; ++i)

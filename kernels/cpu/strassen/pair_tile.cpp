@@ -16,7 +16,8 @@ constexpr int kLine = 64;
 const Xbyak::Reg64 kVectors = r8, kScalars = r9;               // of the tile
 const Xbyak::Reg64 kCall = rdi, kInput = rdi;                  // first the one, then the other
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
-const Xbyak::Reg64 kNextPiece = r15, kNextInput = r14;         // what the caches are asked for
+const Xbyak::Reg64 kTail = rcx;                         // behind it: lanes of a partial vector
+const Xbyak::Reg64 kNextPiece = r15, kNextInput = r14;  // what the caches are asked for
 const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13};
 
 class PairTileEmitter {
@@ -24,7 +25,7 @@ class PairTileEmitter {
   PairTileEmitter(const PairTileSpec& spec, FinishNeeds& needs)
       : spec_(spec),
         code_(spec.loop.isa),
-        storage_(code_, {rdx, rax, rcx}),
+        storage_(code_, {rdx, rax, rsi}),
         loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kNextPiece, kNextInput}),
         pointers_(code_, spec_.finish, kPointers),
         finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
@@ -91,8 +92,8 @@ class PairTileEmitter {
     pointers_.read(rcx);
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
     if (!spec_.loop.is_partial()) return;
-    c.mov(ecx, spec_.loop.tail);
-    storage_.begin_partial(rcx);
+    c.mov(kTail, spec_.loop.tail);
+    storage_.begin_partial(kTail);
   }
 
   void start_ahead(const Xbyak::Reg64& ahead, std::size_t offset, std::int64_t slice) {
@@ -297,6 +298,7 @@ class PairTileEmitter {
       tile.push_back(
           {loop_.sum(row, v), place, spec_.loop.is_partial() && v + 1 == spec_.loop.vectors});
     });
+    if (spec_.loop.is_partial()) code_.mov(kTail, spec_.loop.tail);
     if (!tile.empty()) finisher_.finish(tile);
   }
 

@@ -26,7 +26,7 @@ struct TileSize {
 // beside many scalars keeps what is read of either in the first-level cache.
 constexpr TileSize kWideTiles[] = {{14, 1}, {16, 1}, {22, 1}, {26, 1}, {6, 4},
                                    {9, 3},  {5, 5},  {14, 2}, {7, 4},  {7, 2}};
-constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 3}, {14, 1}, {12, 1}};
+constexpr TileSize kNarrowTiles[] = {{6, 2}, {4, 3}, {5, 2}, {3, 3}};
 
 std::span<const TileSize> tiles_of(Isa isa) {
   if (isa == Isa::avx512) return kWideTiles;
