@@ -24,9 +24,7 @@ class CpuStem final : public Solver {
   Algorithm algorithm() const override { return Algorithm::winograd; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
-    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
-                 cpu::name_of(question.traits.isa), "avx512",
-                 "raise the max_isa option, or run on a CPU that has it");
+    need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
@@ -41,7 +39,8 @@ class CpuStem final : public Solver {
     if (!verdict.accepted()) return;
     need_layout(verdict, cpu::stem_layout_refusal(problem, question.chain));
     if (!verdict.accepted()) return;
-    const double speedup = cpu::stem_speedup(problem, rates_of(question)) / pairs_speedup(question);
+    const double speedup = cpu::stem_speedup(problem, question.traits.isa, rates_of(question)) /
+                           pairs_speedup(question);
     if (speedup >= kLeastSpeedup) return;
     verdict.need(false, RejectCode::Size, "expected speed",
                  fmt::format("{:.2f} of the direct kernel's", speedup),
@@ -60,7 +59,8 @@ class CpuStem final : public Solver {
 
   Kernel build(const Question& question, std::string_view config) const override {
     const auto parsed = config_of(cpu::parse_stem_config, id(), config);
-    return {"cpu_stem", cpu::stem_recipe(question.problem, question.chain, parsed)};
+    return {"cpu_stem",
+            cpu::stem_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {
@@ -75,7 +75,7 @@ class CpuStem final : public Solver {
 
  private:
   static std::vector<cpu::StemConfig> space(const Question& question) {
-    return cpu::stem_configs(question.problem, rates_of(question));
+    return cpu::stem_configs(question.problem, question.traits.isa, rates_of(question));
   }
 };
 

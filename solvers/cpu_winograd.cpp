@@ -18,8 +18,8 @@ class CpuWinograd final : public Solver {
  public:
   std::string_view id() const override { return "cpu_winograd"; }
   std::string_view sentence() const override {
-    return "Winograd convolution, filters with sides of 1, 3, 4, 5 or 7 taps at stride 1 or 3 at "
-           "stride 2, with any chain of pointwise ops";
+    return "Winograd convolution, filters with sides of 1, 3, 4, 5 or 7 taps at stride 1, "
+           "dilated or not, or 3 at stride 2, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   Algorithm algorithm() const override { return Algorithm::winograd; }
@@ -78,6 +78,10 @@ class CpuWinograd final : public Solver {
         "f32:2x72x28x15:nchw;conv(f32:88x72x7x1,pad=3x0);norm(spatial,f32:1x88x1x1);activation("
         "elu)",
         "f16:1x40x19x22:nhwc;conv(f16:64x40x5x5,pad=2x2);add(f16:1x64x19x22:nhwc);activation(relu)",
+        "f32:1x72x30x34:nhwc;conv(f32:64x72x3x3,pad=2x3,dilation=2x3);bias(f32:1x64x1x1);"
+        "activation(relu)",
+        "f16:2x50x26x40:nchw;conv(f16:72x50x3x3,pad=4x5,dilation=4x5);add(f16:1x72x26x40);"
+        "activation(elu)",
         "f32:1x70x32x100:nchw;conv(f32:96x70x3x3,pad=1x1,stride=2x1);bias(f32:1x96x1x1);"
         "norm(spatial,f32:1x96x1x1);activation(relu)",
     };

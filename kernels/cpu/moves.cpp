@@ -134,14 +134,61 @@ FUSEPLAN_AVX2 __m256 load8(const Bf16* input) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
 }
 
+FUSEPLAN_AVX2 __m128 load4(const float* input) { return _mm_loadu_ps(input); }
+FUSEPLAN_AVX2 __m128 load4(const F16* input) {
+  return _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(input)));
+}
+FUSEPLAN_AVX2 __m128 load4(const Bf16* input) {
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(input));
+  return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(bits), 16));
+}
+
+template <typename T>
+FUSEPLAN_AVX2 void widen_rows_avx2(const T* input, float* output, std::int64_t count) {
+  if (count < 8) return widen_strided(input, 1, output, count);
+  for (std::int64_t i = 0; i < count - 8; i += 8) _mm256_storeu_ps(output + i, load8(input + i));
+  _mm256_storeu_ps(output + count - 8, load8(input + count - 8));
+}
+
+// Values 0, 2, ... 14 of the input, or 0, 2, 4 and 6: the second half of them is in a vector that
+// ends with the last, of which nothing behind is read.
+template <typename T>
+FUSEPLAN_AVX2 inline void store_8_of_15(const T* input, float* output) {
+  constexpr int kEvenThenOdd = 0xd8, kMiddle = 0xd8;
+  const __m256 halves = _mm256_shuffle_ps(load8(input), load8(input + 7), kEvenThenOdd);
+  const __m256d ordered =
+      _mm256_castsi256_pd(_mm256_permute4x64_epi64(_mm256_castps_si256(halves), kMiddle));
+  _mm256_storeu_ps(output, _mm256_castpd_ps(ordered));
+}
+template <typename T>
+FUSEPLAN_AVX2 inline void store_4_of_7(const T* input, float* output) {
+  constexpr int kEvenThenOdd = 0xd8;
+  _mm_storeu_ps(output, _mm_shuffle_ps(load4(input), load4(input + 3), kEvenThenOdd));
+}
+
+// Rests overlap what is in front of them.
+template <typename T>
+FUSEPLAN_AVX2 void widen_every_other_avx2(const T* input, float* output, std::int64_t count) {
+  if (count < 4) return widen_strided(input, 2, output, count);
+  if (count < 8) {
+    store_4_of_7(input, output);
+    return store_4_of_7(input + 2 * (count - 4), output + count - 4);
+  }
+  for (std::int64_t i = 0; i < count - 8; i += 8) store_8_of_15(input + 2 * i, output + i);
+  store_8_of_15(input + 2 * (count - 8), output + count - 8);
+}
+
 template <typename T>
 FUSEPLAN_AVX2 void widen_avx2(const void* from, std::int64_t stride, float* output,
                               std::int64_t count) {
   const T* input = static_cast<const T*>(from);
-  std::int64_t i = 0;
-  if (stride == 1)
-    for (; i + 8 <= count; i += 8) _mm256_storeu_ps(output + i, load8(input + i));
-  widen_strided(input + i * stride, stride, output + i, count - i);
+  if (stride == 1) {
+    widen_rows_avx2(input, output, count);
+  } else if (stride == 2) {
+    widen_every_other_avx2(input, output, count);
+  } else {
+    widen_strided(input, stride, output, count);
+  }
 }
 
 FUSEPLAN_AVX512 __m512 load16(const float* input) { return _mm512_loadu_ps(input); }

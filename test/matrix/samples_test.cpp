@@ -36,9 +36,10 @@ Reach reach_of(std::string_view id, bool integer) {
       {"cpu_statistics", {3, 3}},
       {"cpu_grouped", {1, 3}},
       // bf16 at the highest level goes to the direct kernel's pairs.
-      {"cpu_conv1x1", {1, 3, pairs}},
-      // Where loads take as long as multiply-adds, samples may gain too little.
-      {"cpu_strassen", {1, 3, cpu::host_family() == "zen4" ? pairs : 6}},
+      {"cpu_conv1x1", {2, 3, pairs}},
+      // Where loads take as long as multiply-adds, on AVX2 on every core, samples may gain too
+      // little.
+      {"cpu_strassen", {2, 3, cpu::host_family() == "zen4" ? pairs + 6 : 12}},
       {"cpu_winograd", {2, 3, pairs}},
       {"cpu_stem", {1, 3, pairs}},
       {"cpu_int8", {2, 2}},

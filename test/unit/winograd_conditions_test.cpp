@@ -26,6 +26,8 @@ TEST(WinogradConditions, TakesWhatItIsFasterFor) {
                            "f32:1x128x56x56:nhwc;conv(f32:128x128x3x3,pad=1x1,stride=2x2)",
                            "f32:1x64x56x56;conv(f32:64x64x5x3,pad=1x1,stride=1x2)",
                            "f16:16x256x28x28;conv(f16:256x256x3x3,pad=1x1,stride=2x2)",
+                           "f32:1x256x33x33;conv(f32:256x256x3x3,pad=2x2,dilation=2x2)",
+                           "f16:1x64x56x56:nhwc;conv(f16:64x64x3x3,pad=8x14,dilation=8x14)",
                            "f32:1x384x32x8:nhwc;conv(f32:384x384x3x1,pad=1x0)",
                            "f16:1x64x56x56:nhwc;conv(f16:64x64x3x3:nhwc,pad=1x1)",
                            "bf16:1x64x56x56;conv(bf16:64x64x3x3,pad=1x1)->f32:1x64x56x56",
@@ -47,7 +49,10 @@ TEST(WinogradConditions, RefusesTheRestAndSaysWhy) {
       {"f32:1x64x56x56;conv(f32:64x64x1x3,pad=0x1,stride=2x1)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,stride=3x3)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x5x5,pad=1x1,stride=2x2)", RejectCode::Convolution},
-      {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,dilation=1x2)", RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x2,dilation=1x2,stride=1x2)",
+       RejectCode::Convolution},
+      {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x15,dilation=1x15)", RejectCode::Convolution},
+      {"f32:1x64x3x56;conv(f32:64x64x3x3,pad=9x1,dilation=6x1)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x32x3x3,pad=1x1,groups=2)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=3x1)", RejectCode::Convolution},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1,pad_hi=1x3)", RejectCode::Convolution},
@@ -61,6 +66,9 @@ TEST(WinogradConditions, RefusesTheRestAndSaysWhy) {
   const char* fine = "f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1)";
   EXPECT_TRUE(ask(fine, cpu::Isa::avx2).accepted());
   expect_refused(ask(fine, cpu::Isa::portable), RejectCode::Device, fine);
+  const char* dilated = "f32:1x64x56x56;conv(f32:64x64x3x3,pad=7x7,dilation=7x7)";
+  EXPECT_TRUE(ask(dilated).accepted());
+  expect_refused(ask(dilated, cpu::Isa::avx2), RejectCode::Convolution, dilated);
 }
 
 TEST(WinogradConditions, FastPairsAreHarderToBeat) {

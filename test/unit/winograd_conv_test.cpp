@@ -104,6 +104,35 @@ TEST_P(WinogradConv, EveryTileAtStrideTwo) {
               Tail::add_gelu));
 }
 
+// Taps that are apart: every size to several runs of tiles, dilations that differ by axis, in every
+// tile there is. Sizes below the taps' reach are those whose outputs all see a pixel.
+TEST_P(WinogradConv, EveryTileUnderDilation) {
+  const bool wide = GetParam().isa == cpu::Isa::avx512;
+  int number = 0, tiles = 0;
+  for (std::int64_t size = 1; size <= 40; ++size) {
+    const std::int64_t rows = 1 + number % 9, columns = 1 + number * 5 % (wide ? 14 : 6);
+    const std::int64_t other = 1 + size * 7 % 37, channels = 16 + number % 5;
+    const std::int64_t height = number % 7 == 5 ? 1 : 3;
+    const std::int64_t width = number % 7 == 6 ? 5 : 3;
+    const std::int64_t top = (height - 1) * rows / 2, left = (width - 1) * columns / 2;
+    const std::int64_t more = other > columns ? columns / 2 : 0;
+    const ConvCase shape{{2, channels, size, other},
+                         {35, channels, height, width},
+                         {{top, left}, {top, left + more}, {1, 1}, {rows, columns}, 1}};
+    const Problem problem =
+        this->problem(shape, kAllTails[number % 4], kTypes[number % 3], kTypes[number / 3 % 3]);
+    ++number;
+    const auto configs = cpu::winograd_configs(problem, GetParam().isa);
+    tiles += static_cast<int>(configs.size());
+    run(problem, configs);
+  }
+  EXPECT_GT(tiles, 120);
+  run(problem({{1, 20, 9, 150}, {40, 20, 3, 3}, {{2, 3}, {2, 3}, {1, 1}, {2, 3}, 1}},
+              Tail::everything));
+  run(problem({{1, 32, 161, 160}, {8, 32, 3, 3}, {{2, 2}, {2, 2}, {1, 1}, {2, 2}, 1}},
+              Tail::add_gelu));
+}
+
 TEST_P(WinogradConv, EveryType) {
   int number = 0;
   for (const DType input : kTypes)
@@ -171,6 +200,7 @@ TEST_P(WinogradConv, SameBitsForAnyThreadCount) {
       {{3, 40, 31, 33}, {70, 40, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{1, 64, 7, 8}, {200, 64, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{2, 33, 21, 44}, {48, 33, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+      {{2, 33, 21, 44}, {48, 33, 3, 3}, {{2, 4}, {2, 4}, {1, 1}, {2, 4}, 1}},
   };
   const cpu::Isa isa = GetParam().isa;
   for (const ConvCase& shape : cases) {

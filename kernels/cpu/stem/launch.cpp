@@ -14,7 +14,7 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float), kLanes = StemPlan::kLanes;
+constexpr std::int64_t kFloat = sizeof(float);
 
 using TileKernel = void (*)(const StemTileCall*);
 using InputKernel = void (*)(const InputCall*);
@@ -53,8 +53,8 @@ class Walk {
     };
     values_ = take(plan.segment_tiles * plan.tile_values());
     // A square behind the last row is read in turning.
-    outputs_ = take(plan.rows->outputs * plan.output_row() + kLanes * plan.strip());
-    chain_.expect_pixels(plan.output_row() / plan.strip(), plan.strip(), Isa::avx512, scratch_);
+    outputs_ = take(plan.rows->outputs * plan.output_row() + plan.lanes() * plan.strip());
+    chain_.expect_pixels(plan.output_row() / plan.strip(), plan.strip(), plan.isa, scratch_);
     for (std::int64_t r = 0; r < plan.rows->inputs(); ++r)
       for (std::int64_t c = 0; c < plan.columns->inputs(); ++c)
         points_.push_back(stage_.values() + (r * plan.staged_columns() + c) * plan.width());
@@ -70,7 +70,7 @@ class Walk {
     for (std::int64_t first = 0; first < plan_.vectors; first += plan_.strip_vectors) {
       const std::int64_t end = std::min(first + plan_.strip_vectors, plan_.vectors);
       for (std::int64_t vector = first; vector < end; ++vector)
-        multiply(segment, vector, outputs_ + (vector - first) * kLanes);
+        multiply(segment, vector, outputs_ + (vector - first) * plan_.lanes());
       finish(segment, first);
     }
   }
@@ -98,9 +98,9 @@ class Walk {
     const std::int64_t rows = std::min<std::int64_t>(plan_.rows->outputs, output.len[3] - first);
     const std::int64_t columns =
         std::min(segment.tiles * plan_.columns->outputs, output.len[4] - column);
-    const std::int64_t channels = std::min(plan_.strip(), plan_.outputs() - vector * kLanes);
+    const std::int64_t channels = std::min(plan_.strip(), plan_.outputs() - vector * plan_.lanes());
     for (std::int64_t row = 0; row < rows; ++row) {
-      chain_.at({segment.image, vector * kLanes, 0, first + row, column});
+      chain_.at({segment.image, vector * plan_.lanes(), 0, first + row, column});
       chain_.finish_pixels(outputs_ + row * plan_.output_row(), plan_.strip(), columns, channels);
     }
   }

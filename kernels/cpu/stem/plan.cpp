@@ -25,11 +25,12 @@ StemSegment StemPlan::segment(std::int64_t unit) const {
 
 // Turning reads and writes whole squares.
 std::int64_t StemPlan::staged_columns() const {
-  return round_up(segment_tiles * columns->outputs + columns->taps - 1, kLanes);
+  return round_up(segment_tiles * columns->outputs + columns->taps - 1, lanes());
 }
 
 std::vector<StemTileSpec> StemPlan::specs() const {
-  const StemTileSpec spec{.rows = rows,
+  const StemTileSpec spec{.isa = isa,
+                          .rows = rows,
                           .columns = columns,
                           .tiles = config.tiles,
                           .channels = channels,
@@ -50,8 +51,9 @@ std::vector<StemTileSpec> StemPlan::specs() const {
   return all;
 }
 
-StemPlan stem_plan(const DirectShape& shape, const StemConfig& config) {
+StemPlan stem_plan(const DirectShape& shape, Isa isa, const StemConfig& config) {
   StemPlan plan;
+  plan.isa = isa;
   plan.config = config;
   plan.shape = shape;
   const ConvGeometry& conv = shape.conv;
@@ -68,7 +70,7 @@ StemPlan stem_plan(const DirectShape& shape, const StemConfig& config) {
   const std::int64_t even = ceil_div(plan.tile_columns, plan.segments);
   plan.segment_tiles = std::min(round_up(even, config.tiles), plan.tile_columns);
   plan.segments = ceil_div(plan.tile_columns, plan.segment_tiles);
-  plan.vectors = ceil_div(plan.outputs(), StemPlan::kLanes);
+  plan.vectors = ceil_div(plan.outputs(), plan.lanes());
   constexpr std::int64_t kStrip = 2;
   plan.strip_vectors = std::min(kStrip, plan.vectors);
   return plan;

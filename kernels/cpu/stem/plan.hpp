@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/integer.hpp"
 #include "expr/chain.hpp"
 #include "kernels/cpu/direct/shape.hpp"
 #include "kernels/cpu/stem/config.hpp"
@@ -38,9 +39,9 @@ struct StemSegment {
 
 /// Everything about one stem convolution that follows from problem and configuration.
 struct StemPlan {
-  static constexpr std::int64_t kLanes = 16;
   static constexpr std::int64_t kMostStride = 48;  ///< of rows or columns
 
+  Isa isa{};  ///< AVX2 or AVX-512
   StemConfig config;
   DirectShape shape;
   Phases row_phases, column_phases;
@@ -52,11 +53,12 @@ struct StemPlan {
   std::int64_t vectors = 0;        ///< of output channels
   std::int64_t strip_vectors = 0;  ///< whose outputs are in scratch at once, at most
 
+  std::int64_t lanes() const { return lanes_of(isa); }
   std::int64_t inputs() const { return shape.conv.group_inputs; }
   std::int64_t outputs() const { return shape.conv.group_outputs; }
   std::int64_t positions() const { return std::int64_t{rows->inputs()} * columns->inputs(); }
   /// Channels of a pixel in scratch: whole vectors.
-  std::int64_t width() const { return (channels + kLanes - 1) / kLanes * kLanes; }
+  std::int64_t width() const { return round_up(channels, lanes()); }
   std::int64_t units() const { return shape.conv.output.len[0] * tile_rows * segments; }
   StemSegment segment(std::int64_t unit) const;
 
@@ -64,14 +66,14 @@ struct StemPlan {
   // [tile][position][channel], outputs [row][column][lane of a strip].
   std::int64_t staged_columns() const;
   std::int64_t tile_values() const { return positions() * width(); }
-  std::int64_t vector_weights() const { return positions() * channels * kLanes; }
-  std::int64_t strip() const { return strip_vectors * kLanes; }
+  std::int64_t vector_weights() const { return positions() * channels * lanes(); }
+  std::int64_t strip() const { return strip_vectors * lanes(); }
   std::int64_t output_row() const { return segment_tiles * columns->outputs * strip(); }
 
   /// Kernels for config.tiles at once and, if need be, for what is left of a segment.
   std::vector<StemTileSpec> specs() const;
 };
 
-StemPlan stem_plan(const DirectShape& shape, const StemConfig& config);
+StemPlan stem_plan(const DirectShape& shape, Isa isa, const StemConfig& config);
 
 }  // namespace fuseplan::cpu

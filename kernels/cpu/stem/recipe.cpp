@@ -26,20 +26,20 @@ class StemRecipe final : public Recipe {
       : plan_(plan), chain_(chain), streaming_(streaming) {}
 
   std::vector<Function> emit() const override {
-    constexpr Isa kIsa = Isa::avx512;
+    const Isa isa = plan_.isa;
     std::vector<Function> functions;
     for (const StemTileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("stem_{}_tiles", spec.tiles), emit_stem_tiles(spec)});
     const auto& [rows, columns] = std::tie(*plan_.rows, *plan_.columns);
-    functions.push_back({"stem_input", emit_input_transform(kIsa, DType::f32, rows, columns,
+    functions.push_back({"stem_input", emit_input_transform(isa, DType::f32, rows, columns,
                                                             plan_.width() * kFloat, true, 0)});
-    functions.push_back({"stem_filter", emit_filter_transform(kIsa, rows, columns, false)});
-    RowsSpec finish = rows_spec(plan_.shape.tensors(), chain_, kIsa);
+    functions.push_back({"stem_filter", emit_filter_transform(isa, rows, columns, false)});
+    RowsSpec finish = rows_spec(plan_.shape.tensors(), chain_, isa);
     finish.streaming = streaming_;
     finish.fences = false;
     functions.push_back({"stem_rows", emit_rows(finish)});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"stem_channels", emit_channel_prologue(chain_, kIsa, plan_.outputs())});
+      functions.push_back({"stem_channels", emit_channel_prologue(chain_, isa, plan_.outputs())});
     return functions;
   }
 
@@ -89,27 +89,27 @@ std::optional<std::string> stem_layout_refusal(const Problem& problem, const Spl
   return lane_refusal(direct_shape(problem, chain).tensors());
 }
 
-std::vector<StemConfig> stem_configs(const Problem& problem, const CoreRates& rates) {
-  return stem_tuning_space(direct_shape(problem, {}), rates);
+std::vector<StemConfig> stem_configs(const Problem& problem, Isa isa, const CoreRates& rates) {
+  return stem_tuning_space(direct_shape(problem, {}), isa, rates);
 }
 
-double stem_speedup(const Problem& problem, const CoreRates& rates) {
+double stem_speedup(const Problem& problem, Isa isa, const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
-  const StemPlan plan = stem_plan(shape, stem_tuning_space(shape, rates).front());
-  return direct_cycles(shape, Isa::avx512, rates) / stem_cycles(plan, rates);
+  const StemPlan plan = stem_plan(shape, isa, stem_tuning_space(shape, isa, rates).front());
+  return direct_cycles(shape, isa, rates) / stem_cycles(plan, rates);
 }
 
-std::shared_ptr<const Recipe> stem_recipe(const Problem& problem, const SplitChain& chain,
+std::shared_ptr<const Recipe> stem_recipe(const Problem& problem, const SplitChain& chain, Isa isa,
                                           const StemConfig& config) {
   const DirectShape shape = direct_shape(problem, chain);
   const Axis* rows = find_axis(phases_of(shape.conv, 1).taps, 1, config.rows);
   const Axis* columns = find_axis(phases_of(shape.conv, 2).taps, 1, config.columns);
   require(rows != nullptr && columns != nullptr, Status::BadParm,
           "there are no tiles of {}x{} outputs for this filter", config.rows, config.columns);
-  require(stem_tiles_fit(*columns, config.tiles), Status::BadParm,
-          "{} tiles at once do not fit the registers of AVX-512", config.tiles);
-  const StemPlan plan = stem_plan(shape, config);
-  return with_streaming(shape.tensors(), chain, StemPlan::kLanes, [&](bool streaming) {
+  require(stem_tiles_fit(isa, *columns, config.tiles), Status::BadParm,
+          "{} tiles at once do not fit the registers of {}", config.tiles, name_of(isa));
+  const StemPlan plan = stem_plan(shape, isa, config);
+  return with_streaming(shape.tensors(), chain, plan.lanes(), [&](bool streaming) {
     return std::make_shared<StemRecipe>(plan, chain, streaming);
   });
 }

@@ -10,43 +10,75 @@
 namespace fuseplan::cpu {
 namespace {
 
-/// Runs of `length` values, one of each row, as those of `columns` columns that follow one another.
-/// Zeros stand for what is not in [begin, end) of a run, and for rows that are none.
-struct Runs {
-  const float* const* rows;  ///< at the first column's run
-  std::int64_t count, length, begin, end, columns;
-};
+using Runs = StemStage::Runs;
+using JoinRuns = StemStage::JoinRuns;
 
 #if defined(__x86_64__)
-/// A column's runs one behind the other, `width` values in all. Masked lanes are not read, so runs
-/// are loaded from where their vector would begin.
-FUSEPLAN_AVX512 void join_runs(const Runs& runs, float* to, std::int64_t width) {
-  for (std::int64_t lane = 0; lane < width; lane += 16) {
-    struct Part {
-      const float* from;
-      __mmask16 mask;
-    } parts[StemPlan::kMostStride];
-    int count = 0;
-    for (std::int64_t i = 0; i < runs.count; ++i) {
-      const std::int64_t first = i * runs.length - lane;  // of this vector's lanes
-      const std::int64_t begin = std::clamp<std::int64_t>(first + runs.begin, 0, 16);
-      const std::int64_t end = std::clamp<std::int64_t>(first + runs.end, begin, 16);
-      if (runs.rows[i] == nullptr || begin == end) continue;
-      parts[count++] = {runs.rows[i] - first, static_cast<__mmask16>((1u << end) - (1u << begin))};
+/// What of a vector's lanes is a run's, read from where the vector would begin.
+struct Part {
+  const float* from;
+  std::int64_t begin, end;
+};
+
+/// Those of the vector of `lanes` values from `lane` on.
+int parts_of(const Runs& runs, std::int64_t lane, std::int64_t lanes, Part* parts) {
+  int count = 0;
+  for (std::int64_t i = 0; i < runs.count; ++i) {
+    const std::int64_t first = i * runs.length - lane;
+    const std::int64_t begin = std::clamp<std::int64_t>(first + runs.begin, 0, lanes);
+    const std::int64_t end = std::clamp<std::int64_t>(first + runs.end, begin, lanes);
+    if (runs.rows[i] != nullptr && begin < end) parts[count++] = {runs.rows[i] - first, begin, end};
+  }
+  return count;
+}
+
+// Masked lanes are not read.
+FUSEPLAN_AVX2 void join_runs_avx2(const Runs& runs, float* to, std::int64_t width) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  for (std::int64_t lane = 0; lane < width; lane += 8) {
+    Part parts[StemPlan::kMostStride];
+    __m256i masks[StemPlan::kMostStride];
+    const int count = parts_of(runs, lane, 8, parts);
+    for (int i = 0; i < count; ++i) {
+      const __m256i begin = _mm256_set1_epi32(static_cast<int>(parts[i].begin));
+      const __m256i end = _mm256_set1_epi32(static_cast<int>(parts[i].end));
+      masks[i] =
+          _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, lanes), _mm256_cmpgt_epi32(end, lanes));
     }
+    for (std::int64_t column = 0; column < runs.columns; ++column) {
+      __m256 joined = _mm256_setzero_ps();
+      for (int i = 0; i < count; ++i)
+        joined = _mm256_or_ps(joined,
+                              _mm256_maskload_ps(parts[i].from + column * runs.length, masks[i]));
+      _mm256_storeu_ps(to + column * width + lane, joined);
+    }
+  }
+}
+
+FUSEPLAN_AVX512 void join_runs_avx512(const Runs& runs, float* to, std::int64_t width) {
+  for (std::int64_t lane = 0; lane < width; lane += 16) {
+    Part parts[StemPlan::kMostStride];
+    __mmask16 masks[StemPlan::kMostStride];
+    const int count = parts_of(runs, lane, 16, parts);
+    for (int i = 0; i < count; ++i)
+      masks[i] = static_cast<__mmask16>((1u << parts[i].end) - (1u << parts[i].begin));
     for (std::int64_t column = 0; column < runs.columns; ++column) {
       __m512 joined = _mm512_setzero_ps();
       for (int i = 0; i < count; ++i)
-        joined = _mm512_mask_loadu_ps(joined, parts[i].mask, parts[i].from + column * runs.length);
+        joined = _mm512_mask_loadu_ps(joined, masks[i], parts[i].from + column * runs.length);
       _mm512_storeu_ps(to + column * width + lane, joined);
     }
   }
 }
-#else
-void join_runs(const Runs&, float*, std::int64_t) {
-  fail(Status::InternalError, "stem convolutions are for AVX-512");
-}
 #endif
+
+JoinRuns join_runs_for(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) return join_runs_avx512;
+  if (isa == Isa::avx2) return join_runs_avx2;
+#endif
+  fail(Status::InternalError, "stem convolutions are for AVX2 and AVX-512, not {}", name_of(isa));
+}
 
 }  // namespace
 
@@ -55,7 +87,8 @@ StemStage::StemStage(const StemPlan& plan, const void* input, Scratch& scratch)
       view_(plan.shape.conv.input),
       input_(static_cast<const std::byte*>(input)),
       bytes_(static_cast<std::int64_t>(size_of(plan.shape.input))),
-      moves_(moves_for(plan.shape.input, Isa::avx512)),
+      moves_(moves_for(plan.shape.input, plan.isa)),
+      join_runs_(join_runs_for(plan.isa)),
       by_pixel_(view_.stride[1] == 1 && view_.stride[4] == plan.inputs() &&
                 plan.shape.input == DType::f32) {
   const std::int64_t row = plan.staged_columns() * plan.width();
@@ -100,7 +133,7 @@ void StemStage::stage_pixels(std::int64_t image, std::int64_t row, const Columns
       rows[phase] = from == nullptr ? nullptr : from + at;
     }
     const std::int64_t begin = std::clamp(-at, std::int64_t{0}, run);
-    join_runs(
+    join_runs_(
         {rows, plan_.row_phases.count, run, begin, std::clamp(length - at, begin, run), count},
         to + i * plan_.width(), plan_.width());
     i += count;
@@ -135,8 +168,8 @@ void StemStage::stage_lines(std::int64_t image, std::int64_t row, const Columns&
     }
   }
   std::fill(line, lines_ + plan_.width() * pitch, 0.0F);
-  for (std::int64_t channel = 0; channel < plan_.width(); channel += StemPlan::kLanes)
-    moves_.turn(lines_ + channel * pitch, pitch, StemPlan::kLanes, columns.count, to + channel,
+  for (std::int64_t channel = 0; channel < plan_.width(); channel += plan_.lanes())
+    moves_.turn(lines_ + channel * pitch, pitch, plan_.lanes(), columns.count, to + channel,
                 plan_.width());
 }
 

@@ -18,6 +18,15 @@ class StemStage {
   void run(const StemSegment& segment);
   const float* values() const { return staged_; }
 
+  /// Runs of `length` values, one of each row, as those of `columns` columns that follow one
+  /// another. Zeros stand for what is not in [begin, end) of a run, and for rows that are none.
+  struct Runs {
+    const float* const* rows;  ///< at the first column's run
+    std::int64_t count, length, begin, end, columns;
+  };
+  /// Writes a column's runs one behind the other, `width` values in all.
+  using JoinRuns = void (*)(const Runs& runs, float* to, std::int64_t width);
+
  private:
   /// Neighbouring columns of a row, in phases.
   struct Columns {
@@ -32,6 +41,7 @@ class StemStage {
   const std::byte* input_;
   std::int64_t bytes_;  ///< of an element
   Moves moves_;
+  JoinRuns join_runs_;
   bool by_pixel_;  ///< pixels of a row follow one another with all their channels
   float* staged_;
   float* lines_ = nullptr;  ///< [channel][column] of a row

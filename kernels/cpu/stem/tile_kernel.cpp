@@ -10,13 +10,12 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kBytes = 64;
 const Xbyak::Reg64 kValues = r8, kWeights = r9, kOutputs = r10, kGroups = r11;
 const Xbyak::Reg64 kValue = rsi, kWeight = rdx, kLeft = rcx, kRow = rbx, kSaved = r12;
 
 class StemTileEmitter {
  public:
-  explicit StemTileEmitter(const StemTileSpec& spec) : spec_(spec), code_(Isa::avx512) {}
+  explicit StemTileEmitter(const StemTileSpec& spec) : spec_(spec), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -55,10 +54,10 @@ class StemTileEmitter {
     first_slot_ = slots.front();
   }
   std::int64_t saved_row_bytes() const {
-    return std::int64_t{spec_.columns->outputs} * spec_.tiles * kBytes;
+    return std::int64_t{spec_.columns->outputs} * spec_.tiles * code_.bytes();
   }
   std::int64_t saved(int column, int tile) const {
-    return (std::int64_t{column} * spec_.tiles + tile) * kBytes;
+    return (std::int64_t{column} * spec_.tiles + tile) * code_.bytes();
   }
 
   void rows_of_positions() {
@@ -109,19 +108,25 @@ class StemTileEmitter {
 
   void advance(std::int64_t channels) {
     code_.add(kValue, disp(channels * 4));
-    code_.add(kWeight, disp(channels * spec_.columns->inputs() * kBytes));
+    code_.add(kWeight, disp(channels * spec_.columns->inputs() * code_.bytes()));
   }
 
   void products(int channel) {
     const int positions = spec_.columns->inputs();
     for (int p = 0; p < positions; ++p) {
       const Temp weights(code_);
-      code_.vmovups(weights, ptr[kWeight + (channel * positions + p) * kBytes]);
+      code_.vmovups(weights, ptr[kWeight + (channel * positions + p) * code_.bytes()]);
       for (int tile = 0; tile < spec_.tiles; ++tile)
-        code_.vfmadd231ps(
-            code_.vec(sum_of(p, tile)), weights,
-            ptr_b[kValue + disp(tile * tile_bytes() + p * position_bytes()) + channel * 4]);
+        add_product(code_.vec(sum_of(p, tile)), weights,
+                    kValue + disp(tile * tile_bytes() + p * position_bytes()) + channel * 4);
     }
+  }
+
+  void add_product(const Vec& sum, const Vec& weights, const Xbyak::RegExp& scalar) {
+    if (code_.is_avx512()) return code_.vfmadd231ps(sum, weights, ptr_b[scalar]);
+    const Temp lanes(code_);
+    code_.vbroadcastss(lanes, dword[scalar]);
+    code_.vfmadd231ps(sum, weights, lanes);
   }
 
   /// The sums of a tile are given back one by one, when they have been used last.
@@ -159,14 +164,15 @@ class StemTileEmitter {
 
 }  // namespace
 
-bool stem_tiles_fit(const Axis& columns, int tiles) {
+bool stem_tiles_fit(Isa isa, const Axis& columns, int tiles) {
   // A transform needs a few registers before it gives any back.
-  constexpr int kRegisters = 32, kTransform = 5;
-  return tiles > 0 && columns.inputs() * tiles + kTransform <= kRegisters;
+  constexpr int kTransform = 4;
+  return tiles > 0 && isa != Isa::portable &&
+         columns.inputs() * tiles + kTransform <= VectorCode::count(isa);
 }
 
 std::vector<std::byte> emit_stem_tiles(const StemTileSpec& spec) {
-  require(stem_tiles_fit(*spec.columns, spec.tiles), Status::InternalError,
+  require(stem_tiles_fit(spec.isa, *spec.columns, spec.tiles), Status::InternalError,
           "{} tiles of {} positions a row do not fit the registers", spec.tiles,
           spec.columns->inputs());
   return StemTileEmitter(spec).emit();

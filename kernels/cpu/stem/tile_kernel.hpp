@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/winograd/axis.hpp"
 
 namespace fuseplan::cpu {
@@ -12,6 +13,7 @@ namespace fuseplan::cpu {
 /// A kernel that sums a vector of output channels over all channels of transformed tiles, a few
 /// tiles together, and transforms the sums back as soon as a row of positions is complete.
 struct StemTileSpec {
+  Isa isa{};  ///< AVX2 or AVX-512
   const Axis *rows = nullptr, *columns = nullptr;
   int tiles = 1;              ///< at once
   std::int64_t channels = 0;  ///< that are summed
@@ -26,10 +28,10 @@ struct StemTileCall {
   std::int64_t groups = 0;         ///< of spec.tiles tiles, at least 1
 };
 
-/// Sums, and a vector of weights, fit the registers of AVX-512.
-bool stem_tiles_fit(const Axis& columns, int tiles);
+/// Sums, and a vector of weights, fit the registers.
+bool stem_tiles_fit(Isa isa, const Axis& columns, int tiles);
 
-/// `void stem_tiles(const StemTileCall*)`, for AVX-512.
+/// `void stem_tiles(const StemTileCall*)`.
 std::vector<std::byte> emit_stem_tiles(const StemTileSpec& spec);
 
 }  // namespace fuseplan::cpu

@@ -9,17 +9,16 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr double kVector = 64;
-
 /// Cycles of a product: a multiply-add that loads a scalar and shares its weights with the other
 /// tiles, or what it takes these to come.
 double product_cycles(const StemPlan& plan, const CoreRates& rates) {
   constexpr double kFirstLevel = 24 << 10;
-  const double tiles = plan.config.tiles;
+  const double tiles = plan.config.tiles,
+               vector = static_cast<double>(plan.lanes()) * sizeof(float);
   const double loads = rates.scalar_load + 1 / tiles;
-  const double bytes = static_cast<double>(plan.positions() * plan.channels) * kVector;
+  const double bytes = static_cast<double>(plan.positions() * plan.channels) * vector;
   const double rate = bytes <= rates.second_level_bytes ? rates.second_level : rates.third_level;
-  const double weights = bytes <= kFirstLevel ? 0 : kVector / tiles / rate;
+  const double weights = bytes <= kFirstLevel ? 0 : vector / tiles / rate;
   return std::max(std::max(1.0, loads) * rates.product, weights);
 }
 
@@ -35,19 +34,20 @@ double stem_cycles(const StemPlan& plan, const CoreRates& rates) {
       positions * static_cast<double>(plan.channels) * product_cycles(plan, rates) +
       sum * positions + output * outputs;
   const double tile = static_cast<double>(plan.vectors) * vector +
-                      input * positions * static_cast<double>(plan.width() / StemPlan::kLanes);
+                      input * positions * static_cast<double>(plan.width() / plan.lanes());
   const std::int64_t tiles = plan.shape.conv.output.len[0] * plan.tile_rows * plan.tile_columns;
   return static_cast<double>(tiles) * tile;
 }
 
-std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, const CoreRates& rates) {
+std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, Isa isa,
+                                          const CoreRates& rates) {
   std::vector<std::pair<double, StemConfig>> candidates;
   for (const Axis* rows : axes_of(phases_of(shape.conv, 1).taps))
     for (const Axis* columns : axes_of(phases_of(shape.conv, 2).taps))
       for (const int tiles : {4, 3, 2, 5}) {
-        if (!stem_tiles_fit(*columns, tiles)) continue;
+        if (!stem_tiles_fit(isa, *columns, tiles)) continue;
         const StemConfig config{rows->outputs, columns->outputs, tiles};
-        candidates.emplace_back(stem_cycles(stem_plan(shape, config), rates), config);
+        candidates.emplace_back(stem_cycles(stem_plan(shape, isa, config), rates), config);
       }
   std::ranges::stable_sort(candidates, {}, [](const auto& candidate) { return candidate.first; });
   std::vector<StemConfig> configs;

@@ -9,7 +9,8 @@
 namespace fuseplan::cpu {
 
 /// Configurations worth trying, the one a simple model prefers first.
-std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, const CoreRates& rates);
+std::vector<StemConfig> stem_tuning_space(const DirectShape& shape, Isa isa,
+                                          const CoreRates& rates);
 
 /// Cycles that the model expects of one thread.
 double stem_cycles(const StemPlan& plan, const CoreRates& rates);

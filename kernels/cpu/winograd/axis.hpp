@@ -41,7 +41,6 @@ struct Axis {
   int inputs() const { return (outputs - 1) * stride + taps; }
   /// Of them, those where polynomials are evaluated: they make the error.
   int points() const { return inputs() - (stride - 1) * outputs; }
-  int step() const { return outputs * stride; }  ///< from one tile's first input to the next's
 };
 
 /// Axes for filters of so many taps, by the number of outputs; none if there are no points for

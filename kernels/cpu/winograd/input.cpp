@@ -10,9 +10,11 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// Columns of so many tiles beside each other.
+/// Columns of so many tiles beside each other, of whole runs.
 std::int64_t columns_of(const WinogradPlan& plan, std::int64_t tiles) {
-  return (tiles * plan.columns->outputs - 1) * plan.columns->stride + plan.columns->taps;
+  const Axis& axis = *plan.columns;
+  return (tiles * axis.outputs - 1) * axis.stride + (axis.taps - 1) * plan.column_spread.dilation +
+         1;
 }
 
 // Columns of a staged row: those of a segment's tiles, rounded up to the widest square.
@@ -23,10 +25,12 @@ std::int64_t staged_columns(const WinogradPlan& plan) {
 
 }  // namespace
 
-InputTransform::Inside InputTransform::inside(std::int64_t first, std::int64_t count,
-                                              std::int64_t length) {
-  return {std::clamp<std::int64_t>(-first, 0, count),
-          std::clamp(length - first, std::int64_t{0}, count)};
+InputTransform::Inside InputTransform::inside(std::int64_t first, std::int64_t step,
+                                              std::int64_t count, std::int64_t length) {
+  const auto below = [&](std::int64_t bound) {
+    return std::min(count, ceil_div(std::max<std::int64_t>(0, bound - first), step));
+  };
+  return {below(0), below(length)};
 }
 
 InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const void* input,
@@ -37,7 +41,8 @@ InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const vo
       input_(static_cast<const std::byte*>(input)),
       size_(static_cast<std::int64_t>(size_of(plan.shape.input))),
       moves_(moves_for(plan.shape.input, plan.isa)) {
-  std::int64_t row_bytes = view_.stride[3] * size_, column_bytes = view_.stride[4] * size_;
+  std::int64_t row_bytes = plan.row_spread.dilation * view_.stride[3] * size_;
+  std::int64_t column_bytes = view_.stride[4] * size_;
   const std::byte* first = input_;
   if (plan.input_channels_last()) {
     const auto bytes = static_cast<std::size_t>(plan.inputs() * size_);
@@ -55,7 +60,7 @@ InputTransform::InputTransform(const WinogradPlan& plan, Kernel kernel, const vo
   }
   for (std::int64_t r = 0; r < plan.rows->inputs(); ++r)
     for (std::int64_t c = 0; c < plan.columns->inputs(); ++c)
-      points_.push_back(first + r * row_bytes + c * column_bytes);
+      points_.push_back(first + r * row_bytes + c * plan.column_spread.dilation * column_bytes);
   border_.resize(points_.size());
 }
 
@@ -75,11 +80,12 @@ void InputTransform::run(std::int64_t first, std::int64_t last, float* output) {
 void InputTransform::run_in_place(const Segment& segment, float* output) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t height = plan_.rows->inputs(), width = plan_.columns->inputs();
-  const std::int64_t row = segment.row * plan_.rows->step() - conv.pad_lo[1];
-  const Inside rows = inside(row, height, view_.len[3]);
+  const std::int64_t row = plan_.row_spread.first(segment.row) * conv.stride[1] - conv.pad_lo[1];
+  const Inside rows = inside(row, conv.dilation[1], height, view_.len[3]);
   for (std::int64_t tile = 0; tile < segment.tiles; ++tile, output += plan_.tile_stride()) {
-    const std::int64_t column = (segment.column + tile) * plan_.columns->step() - conv.pad_lo[2];
-    const Inside columns = inside(column, width, view_.len[4]);
+    const std::int64_t column =
+        plan_.column_spread.first(segment.column + tile) * conv.stride[2] - conv.pad_lo[2];
+    const Inside columns = inside(column, conv.dilation[2], width, view_.len[4]);
     InputCall call{
         points_.data(),
         (segment.image * view_.stride[0] + row * view_.stride[3] + column * view_.stride[4]) *
@@ -101,11 +107,11 @@ void InputTransform::run_in_place(const Segment& segment, float* output) {
 }
 
 void InputTransform::run_staged(const Segment& segment, float* output) {
-  const std::int64_t tile_bytes = plan_.columns->step() * plan_.lanes() * kFloat;
+  const std::int64_t column_bytes = plan_.columns->stride * plan_.lanes() * kFloat;
   for (std::int64_t channel = 0; channel < plan_.inputs(); channel += plan_.lanes()) {
     stage_channels(segment, channel);
     for (std::int64_t tile = 0; tile < segment.tiles; ++tile) {
-      const InputCall call{points_.data(), tile * tile_bytes,
+      const InputCall call{points_.data(), plan_.column_spread.first(tile) * column_bytes,
                            output + tile * plan_.tile_stride() + channel, plan_.lanes()};
       kernel_(&call);
     }
@@ -116,11 +122,12 @@ void InputTransform::run_staged(const Segment& segment, float* output) {
 void InputTransform::stage_channels(const Segment& segment, std::int64_t channel) {
   const ConvGeometry& conv = plan_.shape.conv;
   const std::int64_t lanes = plan_.lanes();
-  const std::int64_t row = segment.row * plan_.rows->step() - conv.pad_lo[1];
-  const std::int64_t column = segment.column * plan_.columns->step() - conv.pad_lo[2];
+  const std::int64_t row = plan_.row_spread.first(segment.row) * conv.stride[1] - conv.pad_lo[1];
+  const std::int64_t column =
+      plan_.column_spread.first(segment.column) * conv.stride[2] - conv.pad_lo[2];
   const std::int64_t columns = columns_of(plan_, segment.tiles);
-  const Inside rows = inside(row, plan_.rows->inputs(), view_.len[3]);
-  const Inside within = inside(column, columns, view_.len[4]);
+  const Inside rows = inside(row, conv.dilation[1], plan_.rows->inputs(), view_.len[3]);
+  const Inside within = inside(column, 1, columns, view_.len[4]);
   const std::int64_t channels = std::min(lanes, plan_.inputs() - channel);
   float* staged = stage_;
   for (std::int64_t r = 0; r < plan_.rows->inputs(); ++r, staged += staged_columns(plan_) * lanes) {
@@ -128,10 +135,10 @@ void InputTransform::stage_channels(const Segment& segment, std::int64_t channel
       std::fill_n(staged, columns * lanes, 0.0F);
       continue;
     }
-    const std::byte* from =
-        input_ + (segment.image * view_.stride[0] + channel * view_.stride[1] +
-                  (row + r) * view_.stride[3] + (column + within.first) * view_.stride[4]) *
-                     size_;
+    const std::byte* from = input_ + (segment.image * view_.stride[0] + channel * view_.stride[1] +
+                                      (row + r * conv.dilation[1]) * view_.stride[3] +
+                                      (column + within.first) * view_.stride[4]) *
+                                         size_;
     stage_row(from, channels, within.last - within.first, staged + within.first * lanes);
     std::fill_n(staged, within.first * lanes, 0.0F);
     std::fill(staged + within.last * lanes, staged + columns * lanes, 0.0F);

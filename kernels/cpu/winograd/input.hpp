@@ -29,7 +29,8 @@ class InputTransform {
     bool holds(std::int64_t i) const { return first <= i && i < last; }
     bool all(std::int64_t count) const { return first == 0 && last == count; }
   };
-  static Inside inside(std::int64_t first, std::int64_t count, std::int64_t length);
+  static Inside inside(std::int64_t first, std::int64_t step, std::int64_t count,
+                       std::int64_t length);
 
   void run_in_place(const Segment& segment, float* output);
   void run_staged(const Segment& segment, float* output);

@@ -24,22 +24,20 @@ OutputTransform::OutputTransform(const WinogradPlan& plan, TileKernel tiles,
 
 OutputStrides OutputTransform::strides(const WinogradPlan& plan) {
   const std::int64_t pixel = plan.width() * kFloat;
-  return {plan.sums_stride() * kFloat, kSegmentColumns * pixel, pixel};
+  return {plan.sums_stride() * kFloat, kSegmentColumns * pixel,
+          plan.column_spread.dilation * pixel};
 }
 
 void OutputTransform::run(std::int64_t first, std::int64_t last, std::int64_t channel_tile,
                           const float* sums) {
-  const std::int64_t height = plan_.rows->outputs;
   while (first < last) {
     const Segment segment = plan_.segment(first, last);
-    const OutputCall call{sums, pixels_, segment.tiles, plan_.vectors_of(channel_tile)};
-    const std::int64_t rows =
-        std::min(height, plan_.shape.conv.output.len[3] - segment.row * height);
+    const std::int64_t rows = plan_.row_spread.count(segment.row, plan_.shape.conv.output.len[3]);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Part part = at(segment, channel_tile, row);
       chain_.expect_stores(part.channels, 0, part.columns);
     }
-    tiles_(&call);
+    transform(segment, channel_tile, sums);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Part part = at(segment, channel_tile, row);
       chain_.finish_pixels(pixels_ + row * kSegmentColumns * plan_.width(), plan_.width(),
@@ -50,14 +48,30 @@ void OutputTransform::run(std::int64_t first, std::int64_t last, std::int64_t ch
   }
 }
 
+/// Tiles of a run lie between each other.
+void OutputTransform::transform(const Segment& segment, std::int64_t channel_tile,
+                                const float* sums) {
+  const std::int64_t vectors = plan_.vectors_of(channel_tile);
+  if (plan_.column_spread.dilation == 1) {
+    const OutputCall call{sums, pixels_, segment.tiles, vectors};
+    return tiles_(&call);
+  }
+  for (std::int64_t tile = 0; tile < segment.tiles; ++tile) {
+    const OutputCall call{sums + tile * plan_.width_of(channel_tile),
+                          pixels_ + plan_.column_spread.first(tile) * plan_.width(), 1, vectors};
+    tiles_(&call);
+  }
+}
+
 OutputTransform::Part OutputTransform::at(const Segment& segment, std::int64_t channel_tile,
                                           std::int64_t row) {
   const std::int64_t channel = channel_tile * plan_.width();
   const std::int64_t channels = std::min(plan_.width_of(channel_tile), plan_.outputs() - channel);
-  const std::int64_t column = segment.column * plan_.columns->outputs;
+  const std::int64_t column = plan_.column_spread.first(segment.column);
   const std::int64_t columns =
       std::min(segment.tiles * plan_.columns->outputs, plan_.shape.conv.output.len[4] - column);
-  chain_.at({segment.image, channel, 0, segment.row * plan_.rows->outputs + row, column});
+  chain_.at({segment.image, channel, 0,
+             plan_.row_spread.first(segment.row) + row * plan_.row_spread.dilation, column});
   return {channels, columns};
 }
 

@@ -24,6 +24,7 @@ class OutputTransform {
   static OutputStrides strides(const WinogradPlan& plan);
 
  private:
+  void transform(const Segment& segment, std::int64_t channel_tile, const float* sums);
   /// What one row of a segment is in the output.
   struct Part {
     std::int64_t channels, columns;

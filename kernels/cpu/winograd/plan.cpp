@@ -18,13 +18,23 @@ std::int64_t position_stride(std::int64_t floats) {
   return padded % 256 == 0 ? padded + kLine : padded;
 }
 
+/// Those that have an output.
+std::int64_t tile_rows(const TileSpread& spread, std::int64_t length) {
+  const std::int64_t runs = length / spread.run(), rest = length % spread.run();
+  return runs * spread.dilation + std::min(rest, spread.dilation);
+}
+
 }  // namespace
 
 Range WinogradPlan::piece(std::int64_t index) const {
-  return {tiles * index / pieces, tiles * (index + 1) / pieces};
+  const std::int64_t run = column_spread.dilation, runs = tiles / run;
+  return {runs * index / pieces * run, runs * (index + 1) / pieces * run};
 }
 
-int WinogradPlan::largest_piece() const { return static_cast<int>(ceil_div(tiles, pieces)); }
+int WinogradPlan::largest_piece() const {
+  const std::int64_t run = column_spread.dilation;
+  return static_cast<int>(ceil_div(tiles / run, pieces) * run);
+}
 
 Segment WinogradPlan::segment(std::int64_t first, std::int64_t last) const {
   Segment segment;
@@ -42,9 +52,10 @@ int WinogradPlan::vectors_of(std::int64_t channel_tile) const {
 std::vector<TileSpec> WinogradPlan::specs() const {
   std::vector<TileSpec> all;
   const auto add = [&](int vectors) {
-    for (int tiles_less = 0; tiles_less < 2; ++tiles_less) {
-      // Pieces of one tile have none that is smaller; the slot keeps the order simple.
-      const int pixels = std::max(1, largest_piece() - tiles_less);
+    for (int runs_less = 0; runs_less < 2; ++runs_less) {
+      // Pieces of one run have none that is smaller; the slot keeps the order simple.
+      const auto run = static_cast<int>(column_spread.dilation);
+      const int pixels = std::max(run, largest_piece() - runs_less * run);
       all.push_back({.isa = isa,
                      .pixels = pixels,
                      .vectors = vectors,
@@ -63,7 +74,8 @@ std::vector<TileSpec> WinogradPlan::specs() const {
 
 std::size_t WinogradPlan::kernel_of(std::int64_t tiles_of_piece, std::int64_t channel_tile) const {
   const std::int64_t tail = vectors_of(channel_tile) != config.vectors ? 2 : 0;
-  return static_cast<std::size_t>(tail + largest_piece() - tiles_of_piece);
+  return static_cast<std::size_t>(tail +
+                                  (largest_piece() - tiles_of_piece) / column_spread.dilation);
 }
 
 std::int64_t WinogradPlan::tile_stride() const {
@@ -87,7 +99,9 @@ std::vector<TileAxes> winograd_axes(const ConvGeometry& conv) {
   std::vector<TileAxes> tiles;
   for (const Axis* rows : axes_of(conv.filter[1], conv.stride[1]))
     for (const Axis* columns : axes_of(conv.filter[2], conv.stride[2]))
-      if (rows->points() * columns->points() <= kMostPoints) tiles.push_back({rows, columns});
+      if (rows->points() * columns->points() <= kMostPoints &&
+          columns->outputs * conv.dilation[2] <= kSegmentColumns)
+        tiles.push_back({rows, columns});
   return tiles;
 }
 
@@ -98,12 +112,16 @@ WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConf
   plan.shape = shape;
   plan.rows = find_axis(shape.conv.filter[1], shape.conv.stride[1], config.rows);
   plan.columns = find_axis(shape.conv.filter[2], shape.conv.stride[2], config.columns);
+  plan.row_spread = {config.rows, shape.conv.dilation[1]};
+  plan.column_spread = {config.columns, shape.conv.dilation[2]};
   const View& output = shape.conv.output;
-  plan.tile_rows = ceil_div(output.len[3], config.rows);
-  plan.tile_columns = ceil_div(output.len[4], config.columns);
+  plan.tile_rows = tile_rows(plan.row_spread, output.len[3]);
+  const std::int64_t run = plan.column_spread.dilation;
+  plan.tile_columns = ceil_div(output.len[4], plan.column_spread.run()) * run;
   plan.tiles = output.len[0] * plan.tile_rows * plan.tile_columns;
-  plan.pieces = ceil_div(plan.tiles, config.pixels);
-  plan.block_pieces = std::clamp<std::int64_t>(config.tiles / config.pixels, 1, plan.pieces);
+  plan.pieces = ceil_div(plan.tiles, config.pixels / run * run);
+  plan.block_pieces =
+      std::clamp<std::int64_t>(config.tiles / (config.pixels / run * run), 1, plan.pieces);
   // A larger block costs less than transforming all weights before any is used.
   constexpr std::int64_t kKept = 1 << 20;
   const std::int64_t values = plan.positions() * plan.tiles * plan.tile_stride() * kFloat;

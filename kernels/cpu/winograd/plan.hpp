@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/integer.hpp"
 #include "base/parallel.hpp"
 #include "kernels/cpu/direct/shape.hpp"
 #include "kernels/cpu/direct/tile_emitter.hpp"
@@ -14,6 +16,22 @@ namespace fuseplan::cpu {
 
 /// Columns of outputs that are transformed back together: they stay in the first-level cache.
 inline constexpr std::int64_t kSegmentColumns = 64;
+
+/// How tiles lie along an axis of the output. Under dilation d a tile's outputs are d apart, as its
+/// taps are, and d tiles beside each other fill what lies between: together they are a run of
+/// neighbouring outputs.
+struct TileSpread {
+  std::int64_t outputs = 1, dilation = 1;
+
+  std::int64_t run() const { return outputs * dilation; }
+  /// A tile's first output.
+  std::int64_t first(std::int64_t tile) const { return tile / dilation * run() + tile % dilation; }
+  /// Its outputs that exist on an axis of this length.
+  std::int64_t count(std::int64_t tile, std::int64_t length) const {
+    const std::int64_t left = std::max<std::int64_t>(0, length - first(tile));
+    return std::min(outputs, ceil_div(left, dilation));
+  }
+};
 
 /// Neighbouring tiles of one row of tiles of one image.
 struct Segment {
@@ -28,6 +46,7 @@ struct WinogradPlan {
   WinogradConfig config;
   DirectShape shape;
   const Axis *rows = nullptr, *columns = nullptr;  ///< of a tile
+  TileSpread row_spread, column_spread;
   std::int64_t tile_rows = 0, tile_columns = 0, tiles = 0;
   std::int64_t pieces = 0;
   std::int64_t block_pieces = 0;  ///< of a block, at most
@@ -45,9 +64,12 @@ struct WinogradPlan {
   /// Weights can be raw: all tiles are one block then, and each transformed weight is used once.
   bool takes_raw_weights() const { return pieces <= most_pieces; }
 
-  Range piece(std::int64_t index) const;  ///< its tiles; sizes differ by one at most
+  Range piece(std::int64_t index) const;  ///< its tiles: whole runs, as many but for one
   int largest_piece() const;
-  std::int64_t segment_tiles() const { return kSegmentColumns / columns->outputs; }
+  /// Whole runs, so that a segment is neighbouring outputs.
+  std::int64_t segment_tiles() const {
+    return kSegmentColumns / column_spread.run() * column_spread.dilation;
+  }
   Segment segment(std::int64_t first, std::int64_t last) const;  ///< longest at the front
 
   /// Output channels of a whole tile of them, and of one.
@@ -78,6 +100,9 @@ struct TileAxes {
   const Axis *rows, *columns;
 };
 std::vector<TileAxes> winograd_axes(const ConvGeometry& conv);
+
+/// Along rows: so many tiles are multiplied at a time, and they are whole runs.
+std::int64_t most_winograd_dilation(Isa isa);
 
 WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConfig& config);
 

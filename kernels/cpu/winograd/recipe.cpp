@@ -27,7 +27,7 @@ std::int64_t next_tile_bytes(const WinogradPlan& plan) {
   const View& input = plan.shape.conv.input;
   const auto size = static_cast<std::int64_t>(size_of(plan.shape.input));
   if (!plan.input_channels_last() || input.elements() * size < kFarBytes) return 0;
-  return plan.columns->step() * input.stride[4] * size;
+  return plan.column_spread.first(1) * plan.columns->stride * input.stride[4] * size;
 }
 
 class WinogradRecipe final : public Recipe {
@@ -85,6 +85,9 @@ std::shared_ptr<const Recipe> winograd_recipe(const Problem& problem, const Spli
   require(std::ranges::any_of(winograd_axes(shape.conv), is_configured), Status::BadParm,
           "there are no tiles of {}x{} outputs for a {}x{} filter", config.rows, config.columns,
           shape.conv.filter[1], shape.conv.filter[2]);
+  require(config.pixels >= shape.conv.dilation[2], Status::BadParm,
+          "products of {} tiles are of no whole run of them under dilation {}", config.pixels,
+          shape.conv.dilation[2]);
   return std::make_shared<WinogradRecipe>(winograd_plan(shape, isa, config), chain);
 }
 

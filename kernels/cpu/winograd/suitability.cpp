@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/cpu/direct/shape.hpp"
 #include "kernels/cpu/winograd/plan.hpp"
@@ -17,13 +16,32 @@ WinogradRefusal refuse(Kind kind, std::string got, std::string need) {
   return {kind, std::move(got), std::move(need)};
 }
 
-std::optional<WinogradRefusal> refuse_convolution(const Problem& problem,
-                                                  const ConvGeometry& conv) {
-  constexpr std::array<std::int64_t, 3> kOnes{1, 1, 1};
+/// Some output along the axis sees nothing but padding.
+bool sees_only_padding(const ConvGeometry& conv, std::size_t axis) {
+  for (std::int64_t i = 0; i < conv.output.len[2 + axis]; ++i)
+    if (taps_inside(conv, axis, i).count() == 0) return true;
+  return false;
+}
+
+std::optional<WinogradRefusal> refuse_dilation(const ConvGeometry& conv, Isa isa) {
+  for (std::size_t axis = 1; axis < 3; ++axis)
+    if (conv.dilation[axis] > 1 && conv.stride[axis] > 1)
+      return refuse(Kind::convolution,
+                    fmt::format("dilation {} at stride {}", conv.dilation[axis], conv.stride[axis]),
+                    "stride 1 along an axis that is dilated");
+  const std::int64_t most = most_winograd_dilation(isa);
+  if (conv.dilation[2] > most)
+    return refuse(Kind::convolution, fmt::format("dilation {} along rows", conv.dilation[2]),
+                  fmt::format("up to {}", most));
+  return std::nullopt;
+}
+
+std::optional<WinogradRefusal> refuse_convolution(const Problem& problem, const ConvGeometry& conv,
+                                                  Isa isa) {
   const Conv& op = problem.conv()->conv;
   if (op.spatial() != 2)
     return refuse(Kind::convolution, fmt::format("{} spatial axes", op.spatial()), "2");
-  if (conv.dilation != kOnes) return refuse(Kind::convolution, "dilation above 1", "dilation 1");
+  if (auto refusal = refuse_dilation(conv, isa)) return refusal;
   if (conv.groups != 1)
     return refuse(Kind::convolution, fmt::format("{} groups", conv.groups), "1 group");
   if (conv.filter[1] * conv.filter[2] == 1 || winograd_axes(conv).empty())
@@ -35,9 +53,11 @@ std::optional<WinogradRefusal> refuse_convolution(const Problem& problem,
   // Outputs that see nothing but padding are exactly what the chain makes of zero; a transformed
   // tile would leave a rounding error there.
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::int64_t taps = conv.filter[1 + axis];
-    if (op.pad_lo[axis] >= taps || op.pad_hi[axis] >= taps)
-      return refuse(Kind::convolution, "padding as wide as the filter", "less");
+    const std::int64_t reach = (conv.filter[1 + axis] - 1) * conv.dilation[1 + axis];
+    const bool dilated = conv.dilation[1 + axis] > 1;
+    if (op.pad_lo[axis] > reach || op.pad_hi[axis] > reach ||
+        (dilated && sees_only_padding(conv, 1 + axis)))
+      return refuse(Kind::convolution, "outputs that see nothing but padding", "none");
   }
   return std::nullopt;
 }
@@ -56,7 +76,7 @@ std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const Sp
     if (!is_real(dtype))
       return refuse(Kind::type, name_of(dtype), "f32, f16 or bf16 input, weights and output");
   const DirectShape shape = direct_shape(problem, chain);
-  if (auto refusal = refuse_convolution(problem, shape.conv)) return refusal;
+  if (auto refusal = refuse_convolution(problem, shape.conv, isa)) return refusal;
   const std::int64_t inputs = shape.conv.group_inputs;
   if (inputs < kFewestChannels || inputs > kMostChannels)
     return refuse(Kind::size, fmt::format("{} input channels", inputs),

@@ -60,6 +60,14 @@ std::span<const ProductTile> product_tiles(Isa isa) {
   return kNarrowProducts;
 }
 
+/// Those that take whole runs of tiles.
+std::vector<ProductTile> product_tiles(const DirectShape& shape, Isa isa) {
+  std::vector<ProductTile> tiles;
+  for (const ProductTile& tile : product_tiles(isa))
+    if (tile.pixels >= shape.conv.dilation[2]) tiles.push_back(tile);
+  return tiles;
+}
+
 // As many as keep the transformed tiles and their sums in the second-level cache. With the weights
 // of all positions beyond every cache, more at a time pay although they do not fit, as long as a
 // third level keeps them.
@@ -95,6 +103,8 @@ std::vector<RankedTile> ranked_tiles(const DirectShape& shape, Isa isa, const Co
 
 }  // namespace
 
+std::int64_t most_winograd_dilation(Isa isa) { return product_tiles(isa).front().pixels; }
+
 std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
                                              const CoreRates& rates) {
   const DirectShape shape = direct_shape(problem, {});
@@ -106,7 +116,7 @@ std::vector<WinogradConfig> winograd_configs(const Problem& problem, Isa isa,
   const auto add = [&](const WinogradConfig& config) {
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
   };
-  for (const ProductTile& other : product_tiles(isa))
+  for (const ProductTile& other : product_tiles(shape, isa))
     add({best.rows, best.columns, other.pixels, other.vectors, best.tiles});
   for (std::int64_t count : {14, 28, 56, 112})
     if (count - product.pixels < plan.tiles)
