@@ -65,7 +65,7 @@ class CpuStem final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
-        "f32:1x3x40x44:nchw;conv(f32:64x3x7x7,pad=3x3,stride=2x2);bias(f32:1x64x1x1);"
+        "f32:1x3x48x60:nchw;conv(f32:64x3x7x7,pad=3x3,stride=2x2);bias(f32:1x64x1x1);"
         "norm(spatial,f32:1x64x1x1);activation(relu)",
         "f32:2x13x27x31:nhwc;conv(f32:50x13x3x3,pad=1x1);add(f32:2x50x27x31:nhwc);activation(relu)",
         "f16:1x4x30x33:nhwc;conv(f16:72x4x8x7,pad=2x3,stride=2x2);activation(gelu_erf)",

@@ -41,7 +41,7 @@ Reach reach_of(std::string_view id, bool integer) {
       // little.
       {"cpu_strassen", {2, 3, cpu::host_family() == "zen4" ? pairs + 6 : 12}},
       {"cpu_winograd", {2, 3, pairs}},
-      {"cpu_stem", {1, 3, pairs}},
+      {"cpu_stem", {2, 3, pairs}},
       {"cpu_int8", {2, 2}},
       // f32 and f16 are split into pieces, which small samples do not gain by.
       {"cpu_matrix", {1, integer ? 2 : 3, integer ? 0 : 4}},

@@ -5,11 +5,11 @@
 
 #include "base/denormals.hpp"
 #include "base/integer.hpp"
+#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/stem/recipe.hpp"
-#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -17,47 +17,46 @@ namespace {
 constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
 constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
 
-class StemConv : public ::testing::TestWithParam<Strides> {
+struct Setting {
+  cpu::Isa isa;
+  Strides strides;
+};
+std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (cpu::Isa isa : vector_isas())
+    for (Strides strides : {Strides::channels_first, Strides::channels_last, Strides::padded})
+      all.push_back({isa, strides});
+  return all;
+}
+
+class StemConv : public ::testing::TestWithParam<Setting> {
  protected:
   Problem problem(const ConvCase& shape, Tail tail, DType input = DType::f32,
                   DType output = DType::f32) {
-    return conv_problem(shape, {input, output, GetParam()}, tail, random_);
+    return conv_problem(shape, {input, output, GetParam().strides}, tail, random_);
   }
-  static bool runs_here() { return cpu::host_isa() == cpu::Isa::avx512; }
+  static cpu::Isa isa() { return GetParam().isa; }
 
-  /// Checks the kernels with the first `most` configurations; without AVX-512, that they are not
-  /// offered.
+  /// Checks the kernels with the first `most` configurations.
   void run(const Problem& problem, std::size_t most = 1000) {
     const KernelCase test(problem, random_);
     const auto geometry = cpu::stem_geometry_refusal(problem);
     const auto layout = cpu::stem_layout_refusal(problem, test.chain());
     ASSERT_FALSE(geometry || layout)
         << to_text(problem) << geometry.value_or("") << layout.value_or("");
-    if (!runs_here()) return expect_not_offered(problem, test.chain());
     const FlushDenormals flush;
-    for (const cpu::StemConfig& config : cpu::stem_configs(problem)) {
-      EXPECT_TRUE(test.check(test.run(*cpu::stem_recipe(problem, test.chain(), config))))
+    for (const cpu::StemConfig& config : cpu::stem_configs(problem, isa())) {
+      EXPECT_TRUE(test.check(test.run(*cpu::stem_recipe(problem, test.chain(), isa(), config))))
           << to_text(config) << " " << to_text(problem);
       if (--most == 0) break;
     }
   }
 
   Random random_{53};
-
- private:
-  static void expect_not_offered(const Problem& problem, const SplitChain& chain) {
-    Traits traits;
-    traits.isa = cpu::host_isa();
-    Verdict verdict("cpu_stem");
-    find_solver("cpu_stem")->accepts({problem, chain, traits}, verdict);
-    EXPECT_FALSE(verdict.accepted());
-    EXPECT_EQ(verdict.rejections().front().code, RejectCode::Device);
-  }
 };
-INSTANTIATE_TEST_SUITE_P(All, StemConv,
-                         ::testing::Values(Strides::channels_first, Strides::channels_last,
-                                           Strides::padded),
-                         [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, StemConv, ::testing::ValuesIn(settings()), [](const auto& info) {
+  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
+});
 
 /// With so many input channels, or more until every output has the 16 products it needs.
 ConvCase with_channels(std::int64_t channels, ConvCase shape) {
@@ -149,16 +148,15 @@ TEST_P(StemConv, SameBitsForAnyThreadCount) {
   const ConvCase shape{{2, 3, 61, 67}, {70, 3, 7, 7}, {{3, 3}, {3, 3}, {2, 2}, {1, 1}, 1}};
   const Problem problem = this->problem(shape, Tail::everything);
   const KernelCase test(problem, random_);
-  if (!runs_here()) return run(problem);
-  for (const cpu::StemConfig& config : cpu::stem_configs(problem)) {
-    const auto recipe = cpu::stem_recipe(problem, test.chain(), config);
+  for (const cpu::StemConfig& config : cpu::stem_configs(problem, isa())) {
+    const auto recipe = cpu::stem_recipe(problem, test.chain(), isa(), config);
     const std::vector<double> one = test.run(*recipe, 1).values();
     for (int threads : {2, 3, 7}) EXPECT_EQ(one, test.run(*recipe, threads).values());
   }
 }
 
 TEST_P(StemConv, NothingOutsideTheTensorsIsTouched) {
-  if (GetParam() == Strides::padded || !runs_here()) return;  // what lies between is theirs
+  if (GetParam().strides == Strides::padded) return;  // what lies between is theirs
   const ConvCase cases[] = {
       {{1, 3, 16, 19}, {19, 3, 7, 7}, {{3, 3}, {3, 3}, {2, 2}, {1, 1}, 1}},
       {{2, 2, 5, 5}, {16, 2, 3, 3}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 1}},
@@ -171,8 +169,8 @@ TEST_P(StemConv, NothingOutsideTheTensorsIsTouched) {
       for (const End end : {End::front, End::back}) {
         const Problem problem = this->problem(shape, Tail::everything, type, type);
         const SplitChain chain = optimize(lower(problem), {});
-        for (const cpu::StemConfig& config : cpu::stem_configs(problem))
-          run_guarded(problem, chain, *cpu::stem_recipe(problem, chain, config), end);
+        for (const cpu::StemConfig& config : cpu::stem_configs(problem, isa()))
+          run_guarded(problem, chain, *cpu::stem_recipe(problem, chain, isa(), config), end);
       }
 }
 

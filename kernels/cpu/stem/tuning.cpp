@@ -13,8 +13,8 @@ namespace {
 /// tiles, or what it takes these to come.
 double product_cycles(const StemPlan& plan, const CoreRates& rates) {
   constexpr double kFirstLevel = 24 << 10;
-  const double tiles = plan.config.tiles,
-               vector = static_cast<double>(plan.lanes()) * sizeof(float);
+  const double tiles = plan.config.tiles;
+  const auto vector = static_cast<double>(plan.lanes() * std::int64_t{sizeof(float)});
   const double loads = rates.scalar_load + 1 / tiles;
   const double bytes = static_cast<double>(plan.positions() * plan.channels) * vector;
   const double rate = bytes <= rates.second_level_bytes ? rates.second_level : rates.third_level;
