@@ -152,9 +152,10 @@ FUSEPLAN_AVX2 void widen_rows_avx2(const T* input, float* output, std::int64_t c
 
 // Values 0, 2, ... 14 of the input, or 0, 2, 4 and 6: the second half of them is in a vector that
 // ends with the last, of which nothing behind is read.
+constexpr int kEvenThenOdd = 0xd8;  // lanes 0 and 2 of one operand, 1 and 3 of the other
 template <typename T>
 FUSEPLAN_AVX2 inline void store_8_of_15(const T* input, float* output) {
-  constexpr int kEvenThenOdd = 0xd8, kMiddle = 0xd8;
+  constexpr int kMiddle = 0xd8;  // exchanges the two quarters in the middle
   const __m256 halves = _mm256_shuffle_ps(load8(input), load8(input + 7), kEvenThenOdd);
   const __m256d ordered =
       _mm256_castsi256_pd(_mm256_permute4x64_epi64(_mm256_castps_si256(halves), kMiddle));
@@ -162,7 +163,6 @@ FUSEPLAN_AVX2 inline void store_8_of_15(const T* input, float* output) {
 }
 template <typename T>
 FUSEPLAN_AVX2 inline void store_4_of_7(const T* input, float* output) {
-  constexpr int kEvenThenOdd = 0xd8;
   _mm_storeu_ps(output, _mm_shuffle_ps(load4(input), load4(input + 3), kEvenThenOdd));
 }
 

@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "base/denormals.hpp"
-#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
-#include "kernel_case.hpp"
+#include "isa_strides.hpp"
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/recipe.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
@@ -18,20 +17,7 @@ namespace {
 
 constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
 
-struct Setting {
-  cpu::Isa isa;
-  Strides strides;
-};
-std::vector<Setting> settings() {
-  std::vector<Setting> all;
-  for (cpu::Isa isa : vector_isas())
-    for (Strides strides :
-         {Strides::channels_first, Strides::channels_last, Strides::padded, Strides::permuted})
-      all.push_back({isa, strides});
-  return all;
-}
-
-class Conv1x1 : public ::testing::TestWithParam<Setting> {
+class Conv1x1 : public ::testing::TestWithParam<IsaStrides> {
  protected:
   struct Types {
     DType input, output;
@@ -72,9 +58,11 @@ class Conv1x1 : public ::testing::TestWithParam<Setting> {
  private:
   int number_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(All, Conv1x1, ::testing::ValuesIn(settings()), [](const auto& info) {
-  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
-});
+INSTANTIATE_TEST_SUITE_P(All, Conv1x1,
+                         ::testing::ValuesIn(on_vector_isas({Strides::channels_first,
+                                                             Strides::channels_last,
+                                                             Strides::padded, Strides::permuted})),
+                         name_of_param);
 
 Conv unit_conv(int axes, std::int64_t stride) {
   Conv conv;

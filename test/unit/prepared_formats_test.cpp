@@ -31,6 +31,9 @@ const std::vector<Family> kFamilies = {
     {"f16", "48x32x3x3", {"1x32x20x24"}, {"pad=1x1", "pad=0x2,pad_hi=1x1"}},
     {"f32", "70x300x1x1", {"1x300x7x7", "1x300x40x41", "3x300x12x5"}, {"pad=0x0", "stride=2x2"}},
     {"f32", "70x600x1x1", {"1x600x7x8", "2x600x18x21"}, {"pad=0x0", "stride=2x2"}},
+    // Enough of all channels for Strassen's products on every core, of halves that are no whole
+    // vectors.
+    {"f32", "1064x1024x1x1", {"1x1024x14x14", "1x1024x7x10"}, {"pad=0x0"}},
     {"bf16", "70x300x1x1", {"1x300x7x7", "1x300x40x41"}, {"pad=0x0", "stride=2x2"}},
     {"f32",
      "24x1x3x3",

@@ -5,9 +5,8 @@
 
 #include "base/denormals.hpp"
 #include "base/integer.hpp"
-#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
-#include "kernel_case.hpp"
+#include "isa_strides.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/stem/recipe.hpp"
 
@@ -17,19 +16,7 @@ namespace {
 constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, Tail::everything};
 constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
 
-struct Setting {
-  cpu::Isa isa;
-  Strides strides;
-};
-std::vector<Setting> settings() {
-  std::vector<Setting> all;
-  for (cpu::Isa isa : vector_isas())
-    for (Strides strides : {Strides::channels_first, Strides::channels_last, Strides::padded})
-      all.push_back({isa, strides});
-  return all;
-}
-
-class StemConv : public ::testing::TestWithParam<Setting> {
+class StemConv : public ::testing::TestWithParam<IsaStrides> {
  protected:
   Problem problem(const ConvCase& shape, Tail tail, DType input = DType::f32,
                   DType output = DType::f32) {
@@ -54,9 +41,10 @@ class StemConv : public ::testing::TestWithParam<Setting> {
 
   Random random_{53};
 };
-INSTANTIATE_TEST_SUITE_P(All, StemConv, ::testing::ValuesIn(settings()), [](const auto& info) {
-  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
-});
+INSTANTIATE_TEST_SUITE_P(All, StemConv,
+                         ::testing::ValuesIn(on_vector_isas(
+                             {Strides::channels_first, Strides::channels_last, Strides::padded})),
+                         name_of_param);
 
 /// With so many input channels, or more until every output has the 16 products it needs.
 ConvCase with_channels(std::int64_t channels, ConvCase shape) {

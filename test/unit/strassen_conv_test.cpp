@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "base/denormals.hpp"
-#include "emit_kernel.hpp"
 #include "guarded_run.hpp"
-#include "kernel_case.hpp"
+#include "isa_strides.hpp"
 #include "kernels/cpu/conv1x1/shape.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/strassen/plan.hpp"
@@ -25,21 +24,7 @@ struct Types {
   DType input, output;
 };
 
-struct Setting {
-  cpu::Isa isa;
-  Strides strides;
-};
-std::vector<Setting> settings(std::initializer_list<Strides> of) {
-  std::vector<Setting> all;
-  for (cpu::Isa isa : vector_isas())
-    for (Strides strides : of) all.push_back({isa, strides});
-  return all;
-}
-std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
-  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
-}
-
-class StrassenConv : public ::testing::TestWithParam<Setting> {
+class StrassenConv : public ::testing::TestWithParam<IsaStrides> {
  protected:
   /// All pairs of real types in nine calls.
   Types next_types() {
@@ -92,10 +77,10 @@ class StrassenConv : public ::testing::TestWithParam<Setting> {
   int number_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(All, StrassenConv,
-                         ::testing::ValuesIn(settings({Strides::channels_first,
-                                                       Strides::channels_last, Strides::padded,
-                                                       Strides::permuted})),
-                         name_of_setting);
+                         ::testing::ValuesIn(on_vector_isas({Strides::channels_first,
+                                                             Strides::channels_last,
+                                                             Strides::padded, Strides::permuted})),
+                         name_of_param);
 
 Conv conv_of(int axes, std::int64_t stride) {
   Conv conv;
@@ -145,8 +130,8 @@ TEST_P(StrassenConv, OddShapes) {
 // Planes and pixels that follow one another with gaps, and images; and channels that lie so far
 // apart that an instruction does not reach from one half to the other, which are staged.
 class StrassenGaps : public StrassenConv {};
-INSTANTIATE_TEST_SUITE_P(Outside, StrassenGaps, ::testing::ValuesIn(settings({Strides::padded})),
-                         name_of_setting);
+INSTANTIATE_TEST_SUITE_P(Outside, StrassenGaps,
+                         ::testing::ValuesIn(on_vector_isas({Strides::padded})), name_of_param);
 TEST_P(StrassenGaps, OutsideOfPlanes) {
   for (const char* text :
        {"f32:2x34x6x10:s4000,1,400,40;conv(f32:36x34x1x1);activation(relu)->f32:2x36x6x10:s3000,1,"

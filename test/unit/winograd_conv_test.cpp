@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "emit_kernel.hpp"
-#include "kernel_case.hpp"
+#include "isa_strides.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
 
 namespace fuseplan::test {
@@ -12,19 +11,7 @@ constexpr Tail kAllTails[] = {Tail::none, Tail::bias_norm_relu, Tail::add_gelu, 
 constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16};
 constexpr cpu::WinogradConfig kTiles[] = {{4, 4, 6, 2, 12}, {2, 2, 6, 2, 6}, {2, 4, 4, 3, 12}};
 
-struct Setting {
-  cpu::Isa isa;
-  Strides strides;
-};
-std::vector<Setting> settings() {
-  std::vector<Setting> all;
-  for (cpu::Isa isa : vector_isas())
-    for (Strides strides : {Strides::channels_first, Strides::channels_last, Strides::padded})
-      all.push_back({isa, strides});
-  return all;
-}
-
-class WinogradConv : public ::testing::TestWithParam<Setting> {
+class WinogradConv : public ::testing::TestWithParam<IsaStrides> {
  protected:
   Problem problem(const ConvCase& shape, Tail tail, DType input = DType::f32,
                   DType output = DType::f32) {
@@ -45,9 +32,10 @@ class WinogradConv : public ::testing::TestWithParam<Setting> {
 
   Random random_{41};
 };
-INSTANTIATE_TEST_SUITE_P(All, WinogradConv, ::testing::ValuesIn(settings()), [](const auto& info) {
-  return std::string(cpu::name_of(info.param.isa)) + "_" + name_of(info.param.strides);
-});
+INSTANTIATE_TEST_SUITE_P(All, WinogradConv,
+                         ::testing::ValuesIn(on_vector_isas(
+                             {Strides::channels_first, Strides::channels_last, Strides::padded})),
+                         name_of_param);
 
 // Every height and width from the least to several tiles, neither channels in whole vectors.
 TEST_P(WinogradConv, EverySize) {

@@ -23,6 +23,7 @@ constexpr int place_of(Factors factors, int product) {
   return factors == Factors::input_sums ? kSums[product] : product;
 }
 
+// Once for each set: a template would be compiled for neither.
 FUSEPLAN_AVX2 inline void make_inputs(const __m256 (&x)[4], __m256 (&f)[kStrassenProducts]) {
   f[0] = x[0];
   f[1] = x[1];

@@ -158,8 +158,9 @@ void prepare_strassen_weights(const StrassenPlan& plan, const void* raw, float* 
 }
 
 std::string strassen_weight_format(const StrassenPlan& plan) {
-  return fmt::format("strassen:{}:{}:{}", plan.config.by_channel ? "lanes" : "rows",
-                     plan.channels.most_width(), plan.section);
+  const std::int64_t unit = plan.config.by_channel ? plan.shape.lanes() : 1;
+  return fmt::format("strassen:{}x{}:{}", plan.channels.most_width() / unit,
+                     plan.config.by_channel ? fmt::format("{} lanes", unit) : "rows", plan.section);
 }
 
 }  // namespace fuseplan::cpu

@@ -18,9 +18,14 @@ WinogradRefusal refuse(Kind kind, std::string got, std::string need) {
 
 /// Some output along the axis sees nothing but padding.
 bool sees_only_padding(const ConvGeometry& conv, std::size_t axis) {
-  for (std::int64_t i = 0; i < conv.output.len[2 + axis]; ++i)
-    if (taps_inside(conv, axis, i).count() == 0) return true;
-  return false;
+  const auto none_inside = [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i)
+      if (taps_inside(conv, axis, i).count() == 0) return true;
+    return false;
+  };
+  // Between these the first tap is inside: dilated filters have stride 1.
+  const std::int64_t end = conv.output.len[2 + axis], before = std::min(conv.pad_lo[axis], end);
+  return none_inside(0, before) || none_inside(conv.input.len[2 + axis] + before, end);
 }
 
 std::optional<WinogradRefusal> refuse_dilation(const ConvGeometry& conv, Isa isa) {
