@@ -9,7 +9,7 @@ class CpuGrouped final : public Solver {
  public:
   std::string_view id() const override { return "cpu_grouped"; }
   std::string_view sentence() const override {
-    return "convolution with small groups on AVX-512, with any chain of pointwise ops";
+    return "convolution with small groups, with any chain of pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   Algorithm algorithm() const override { return Algorithm::direct; }
@@ -17,8 +17,6 @@ class CpuGrouped final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
     need_convolution(question, verdict, true);
-    verdict.need(question.traits.isa == cpu::Isa::avx512, RejectCode::Device, "instruction set",
-                 cpu::name_of(question.traits.isa), "avx512");
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
@@ -53,6 +51,8 @@ class CpuGrouped final : public Solver {
         "bf16:1x20x10x32)",
         "f32:1x16x5x9x9:nchw;conv(f32:32x2x3x3x3,pad=1x1x1,groups=8);bias(f32:1x32x1x1x1);"
         "activation(gelu_erf)",
+        "f32:1x32x14x15:nhwc;conv(f32:32x4x3x3,pad=1x1,groups=8);bias(f32:1x32x1x1);activation("
+        "relu)",
         "bf16:2x48x12x7:nhwc;conv(bf16:16x12x3x3,pad=1x1,groups=4);activation(tanh);add("
         "bf16:2x16x12x7:nhwc)",
     };

@@ -63,18 +63,21 @@ constexpr ModelRange kLines[] = {
 // took 865 us without, 705 with 4 KB, 590 with 8, 560 with 12 and 16 and 620 with 24.
 constexpr CoreRates kGeneric;
 constexpr CoreRates kZen4{.product = 1.1, .scalar_load = 0.5, .addition = 0, .transform = 10};
-constexpr CoreRates kZen5{.product = 0.52,
-                          .plane_load = 10,
-                          .addition = 0,
-                          .turned_store = 16,
-                          .far_turned_store = 32,
-                          .staging = 0.4,
-                          .first_level_ways = 12,
-                          .second_level = 34,
-                          .third_level_bytes = 26e6,
-                          .third_level = 35,
-                          .behind = 9,
-                          .weights_ahead = 16384};
+constexpr CoreRates kZen5{
+    .product = 0.52,
+    .plane_load = 10,
+    .addition = 0,
+    .turned_store = 16,
+    .far_turned_store = 32,
+    .staging = 0.4,
+    .crowded_sum = 12,
+    .first_level_ways = 12,
+    .second_level = 34,
+    .third_level_bytes = 26e6,
+    .third_level = 35,
+    .behind = 9,
+    .far = {.plane = 6, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
+    .weights_ahead = 16384};
 constexpr CoreRates kSapphire{.first_level_ways = 12,
                               .second_level_bytes = 1.5e6,
                               .third_level_bytes = 16e6,
@@ -87,6 +90,8 @@ constexpr CoreRates in_avx2(CoreRates rates) {
   rates.product = CoreRates().product;
   rates.scalar_load = CoreRates().scalar_load;
   rates.transform = CoreRates().transform;
+  rates.turned_store = std::max(CoreRates().turned_store, rates.turned_store / 2);
+  rates.far_turned_store = std::max(CoreRates().far_turned_store, rates.far_turned_store / 2);
   return rates;
 }
 

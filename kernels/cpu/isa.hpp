@@ -44,6 +44,17 @@ std::string_view host_family();
 /// The same line where AMX is not to be had.
 std::string_view family_without_tiles(std::string_view family);
 
+/// Cycles that lines take longer where input and output together are more than caches keep from
+/// call to call.
+struct FarLines {
+  double bytes = 13e6;  ///< that are more
+  double plane = 0;     ///< one of planes, read as a vector
+  double staged = 0;    ///< one of planes that Strassen's sums of pixels are made of
+  double pixel = 0;     ///< one of pixels in NHWC, that Strassen's sums are made of or end in
+  double strided = 0;   ///< the same, where a stride skips the next
+  double crowded = 0;   ///< one stored in a burst of many runs
+};
+
 /// What estimates of time reckon with, for one core and the vectors of an instruction set; as it
 /// stands, of a core that is not known, in its widest.
 struct CoreRates {
@@ -55,11 +66,13 @@ struct CoreRates {
   double far_turned_store = 7;        ///< the same, of an output that no second-level cache keeps
   double transform = 5;               ///< cycles in which others load, turn and store such a vector
   double staging = 1;                 ///< of what sums of input take to be made on a Zen 4
+  double crowded_sum = 0;             ///< cycles of one more than 56 that are stored at once
   double first_level_ways = 8;        ///< lines that lie a multiple of 4 KB apart and fit
   double second_level_bytes = 512e3;  ///< what of it a stream of weights has for itself
   double second_level = 32;           ///< bytes a cycle
   double third_level_bytes = 20e6, third_level = 12;
   double behind = 6;
+  FarLines far = {};
   /// Bytes of weights that kernels ask the caches for before they read them, where these come from
   /// behind the second level.
   std::int64_t weights_ahead = 4096;

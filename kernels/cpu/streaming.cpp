@@ -95,7 +95,7 @@ std::shared_ptr<const Recipe> with_streaming(
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
   const std::int64_t bytes = bytes_of(tensors);
   // Parts of lines whose other parts follow later are no gain: bf16 was 10 % slower by halves.
-  const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) >= kLine;
+  const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
   if (bytes < kFarBytes || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
     return make(false);
   return std::make_shared<EitherRecipe>(make(false), make(true), bytes);

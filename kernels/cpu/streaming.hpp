@@ -19,9 +19,9 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
-/// output is small, or not made of whole cache lines, or an instruction stores less than a line.
-/// Whole vectors store `lanes` elements, from a multiple of as many on. A launch streams if this
-/// host gains by it.
+/// output is small, or not made of whole cache lines, or is not stored line by line. Kernels store
+/// runs of `lanes` elements at once, from a multiple of as many on. A launch streams if this host
+/// gains by it.
 std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);

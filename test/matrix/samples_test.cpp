@@ -28,13 +28,15 @@ bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
 struct Reach {
   int levels, types;  ///< of portable, avx2 and avx512
   int left = 0;       ///< forms that it may leave to a solver that is faster on this machine
+  int more = 0;       ///< forms of another level that a sample may have
 };
 Reach reach_of(std::string_view id, bool integer) {
   const int pairs = cpu::host_extensions().fast_bf16 ? 2 : 0;
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_statistics", {3, 3}},
-      {"cpu_grouped", {1, 3}},
+      // On AVX2 groups that fill vectors, with channels last.
+      {"cpu_grouped", {1, 3, 0, 3}},
       // bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_conv1x1", {2, 3, pairs}},
       // Where loads take as long as multiply-adds, on AVX2 on every core, samples may gain too
@@ -83,7 +85,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   // What has kernels for AVX-512 has them where AMX is allowed, too; AMX's are there alone.
   const int beyond = solver->id() == "cpu_matrix" ? 0 : static_cast<int>(kLevels.size()) - 3;
   const int all = (reach.levels + beyond) * reach.types * 2;
-  EXPECT_LE(run, all);
+  EXPECT_LE(run, all + reach.more);
   EXPECT_GE(run, all - reach.left);
 }
 

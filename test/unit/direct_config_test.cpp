@@ -58,6 +58,19 @@ TEST(DirectConfig, BlocksCountWhatATapReads) {
   EXPECT_LT(block("f16:1x1024x14x14:nhwc;conv(f16:2048x1024x3x3,stride=2x2,pad=1x1)"), 49);
 }
 
+// Where little is summed, tiles and blocks are such that outputs are written in order.
+TEST(DirectConfig, ShortSumsWriteLongRuns) {
+  const auto first = [](const char* text, Isa isa) {
+    return direct_configs(parse_problem(text), isa).front();
+  };
+  constexpr const char* kStem = "f32:1x3x224x224:nhwc;conv(f32:64x3x3x3,pad=1x1)";
+  EXPECT_EQ(first(kStem, Isa::avx512).vectors, 4);
+  EXPECT_EQ(first(kStem, Isa::avx2).vectors, 4);
+  for (const Isa isa : {Isa::avx2, Isa::avx512})
+    EXPECT_LE(first(kStem, isa).block * (3 + 64) * 4, 256 << 10);
+  EXPECT_LT(first("f32:1x64x56x56:nhwc;conv(f32:64x64x3x3,pad=1x1)", Isa::avx512).vectors, 4);
+}
+
 // Steps through a tensor are 32 bits of an instruction: longer ones are copied, or refused.
 TEST(DirectConfig, LongStepsAreNeverReadInPlace) {
   for (const char* text :

@@ -62,11 +62,15 @@ const ConvCase kCases[] = {
     {{1, 20, 3, 9, 8}, {20, 1, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 1, 2}, {2, 1, 1}, 20}},
     {{1, 12, 5, 6, 19}, {18, 4, 3, 3, 2}, {{3, 1, 0}, {2, 1, 1}, {2, 1, 1}, {1, 1, 2}, 3}},
     {{2, 7, 60}, {7, 1, 5}, {{2}, {2}, {1}, {1}, 7}},
+    {{2, 24, 13, 15}, {24, 4, 3, 3}, {{1, 0}, {1, 2}, {1, 1}, {1, 1}, 6}},
+    {{1, 40, 11, 14}, {40, 2, 3, 2}, {{1, 1}, {0, 1}, {2, 1}, {1, 2}, 20}},
+    {{1, 16, 3, 7, 9}, {16, 4, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 2, 2}, {1, 1, 1}, 4}},
 };
 
 class Grouped : public ::testing::TestWithParam<std::tuple<Isa, Strides>> {
  protected:
-  // On AVX2 the family takes depthwise convolutions with channels in lanes only.
+  // On AVX2 the family takes channels in lanes only, and of groups that permutations of whole
+  // vectors can serve.
   static bool is_taken(const Problem& problem) {
     const auto [isa, strides] = GetParam();
     const auto& weights = problem.conv()->weights.lens;
@@ -74,7 +78,9 @@ class Grouped : public ::testing::TestWithParam<std::tuple<Isa, Strides>> {
       const auto& stride = problem.conv()->conv.stride;
       return isa == Isa::avx512 && stride.back() <= 2;
     }
-    return isa == Isa::avx512 || (weights[1] == 1 && weights[0] == problem.conv()->conv.groups);
+    const std::int64_t inputs = weights[1], outputs = weights[0] / problem.conv()->conv.groups;
+    const bool whole = (inputs == 2 || inputs == 4) && weights[0] % 8 == 0;
+    return isa == Isa::avx512 || (inputs == outputs && (inputs == 1 || whole));
   }
 };
 INSTANTIATE_TEST_SUITE_P(IsaAndLayout, Grouped,
@@ -117,13 +123,14 @@ TEST_P(Grouped, EveryTypeOnOneShape) {
   Random random(52);
   for (DType in : kTypes)
     for (DType out : kTypes)
-      for (Window window : {k3x3, k3x3s2}) {
-        const Problem problem = conv_problem(grouped(1, 19, 35, {21, 1, 1}, window),
-                                             {in, out, strides}, Tail::bias_norm_relu, random);
-        if (!is_taken(problem)) continue;
-        for (const cpu::Target& target : vector_targets())
-          if (target.isa == isa) expect_right(problem, target, random);
-      }
+      for (Window window : {k3x3, k3x3s2})
+        for (Groups groups : {Groups{21, 1, 1}, Groups{6, 4, 4}}) {
+          const Problem problem = conv_problem(grouped(1, 19, 35, groups, window),
+                                               {in, out, strides}, Tail::bias_norm_relu, random);
+          if (!is_taken(problem)) continue;
+          for (const cpu::Target& target : vector_targets())
+            if (target.isa == isa) expect_right(problem, target, random);
+        }
 }
 
 // Several bands of rows, which tiles do not divide, and an output that every row reads first.

@@ -64,9 +64,9 @@ struct Outcome {
 
 /// What a launch with an output at `address` runs.
 Outcome run_at(const View& view, DType dtype, std::size_t lanes, std::uintptr_t address,
-               const SplitChain& chain = {}) {
+               const SplitChain& chain = {}, std::int64_t stored = 16) {
   Outcome run;
-  const auto recipe = with_streaming({view, dtype, {}, lanes, lanes == 1 ? 4u : 1u}, chain, 16,
+  const auto recipe = with_streaming({view, dtype, {}, lanes, lanes == 1 ? 4u : 1u}, chain, stored,
                                      [&](bool s) { return std::make_shared<Stub>(s, run.said); });
   const std::vector<Function> functions = recipe->emit();
   run.functions = functions.size();
@@ -105,8 +105,9 @@ TEST(Streaming, StoresAsEverWhereTheOutputStartsWithinALine) {
     EXPECT_EQ(run_at(view, DType::f32, 1, kAligned + off).said, "plain") << off;
 }
 
-bool is_plain(const View& view, DType dtype, std::size_t lanes, const SplitChain& chain = {}) {
-  const Outcome run = run_at(view, dtype, lanes, kAligned, chain);
+bool is_plain(const View& view, DType dtype, std::size_t lanes, const SplitChain& chain = {},
+              std::int64_t stored = 16) {
+  const Outcome run = run_at(view, dtype, lanes, kAligned, chain, stored);
   return run.functions == 2 && run.said == "plain";
 }
 
@@ -119,6 +120,10 @@ TEST(Streaming, MakesNoCodeForWhatCannotOrNeedNot) {
   View gaps = packed({2, 64, 1, 256, 256}, 1);
   gaps.stride[3] += 8;
   EXPECT_TRUE(is_plain(gaps, DType::f32, 1)) << "rows within lines";
+  const View nhwc = packed({2, 64, 1, 256, 256}, 1);
+  EXPECT_TRUE(is_plain(nhwc, DType::f32, 1, {}, 8)) << "half lines";
+  EXPECT_TRUE(is_plain(nhwc, DType::f32, 1, {}, 24)) << "one and a half";
+  EXPECT_FALSE(is_plain(nhwc, DType::f32, 1, {}, 32)) << "two";
   SplitChain blends;
   blends.body.roots = {blends.body.graph.leaf(Leaf::previous)};
   EXPECT_TRUE(is_plain(packed({2, 64, 1, 256, 256}, 1), DType::f32, 1, blends)) << "output read";

@@ -66,7 +66,7 @@ class Estimate {
     for (int c = 0; c < Cut::kKinds; ++c)
       for (int p = 0; p < Cut::kKinds; ++p)
         sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
-    return sum * crowd_factor();
+    return (sum + far_planes()) * crowd_factor();
   }
 
  private:
@@ -97,6 +97,16 @@ class Estimate {
     const auto bytes =
         shape_.conv.output.elements() * static_cast<std::int64_t>(size_of(shape_.output));
     return bytes > kFarBytes ? rates_.far_turned_store : rates_.turned_store;
+  }
+
+  // Lines of planes that are vectors come as fast as a piece of channels goes through a block. By
+  // channel, the pixels of a plane are asked for a tile ahead.
+  double far_planes() const {
+    constexpr double kLine = 16;
+    const bool far = static_cast<double>(shape_.bytes()) > rates_.far.bytes;
+    if (config_.by_channel || config_.staged || !far) return 0;
+    return static_cast<double>(shape_.pixels() * shape_.inputs()) / kLine * rates_.far.plane /
+           rates_.product;
   }
 
   // Vectors that the first-level cache does not keep from tile to tile: a piece's weights, or

@@ -172,8 +172,7 @@ int asks_of_turn(const DirectPlan& plan, const TileSpec& spec) {
 // Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.
 bool takes_registers(const DirectPlan& plan) {
   constexpr int kLongChain = 12;
-  return plan.isa == Isa::avx512 && plan.shape.lanes_are_channels &&
-         plan.shape.conv.group_outputs % plan.lanes() == 0 &&
+  return plan.shape.lanes_are_channels && plan.shape.conv.group_outputs % plan.lanes() == 0 &&
          work_of(plan.finish.body) <= kLongChain &&
          plan.finish.reaches({plan.tile_lanes, 0, plan.config.pixels});
 }

@@ -44,6 +44,11 @@ bool stores_whole_lines(const DirectPlan& plan) {
          });
 }
 
+/// Vectors of AVX2 are half lines of f32, whose other halves a tile stores right after.
+std::int64_t lanes_of_run(const DirectPlan& plan) {
+  return plan.isa == Isa::avx2 && plan.in_registers ? plan.tile_lanes : plan.lanes();
+}
+
 class DirectRecipe final : public Recipe {
  public:
   DirectRecipe(DirectPlan plan, const SplitChain& chain) : plan_(std::move(plan)), chain_(chain) {}
@@ -127,13 +132,10 @@ std::shared_ptr<const Recipe> direct_recipe(const Problem& problem, const SplitC
     made.rows.fences = false;
     return std::make_shared<DirectRecipe>(std::move(made), chain);
   };
-  // Longer sums take as long as it takes to have the output's lines (3 to 64 channels by 3x3, 13
-  // MB: 1450 to 1290 us; three groups of 80 to 80, 12 MB: 4100 to 3750 us; 3 channels by 7x7 no
-  // gain).
-  constexpr std::int64_t kShortSum = 96;
-  const bool is_short = shape.conv.group_inputs * shape.taps() <= kShortSum;
-  return is_short && stores_whole_lines(plan)
-             ? with_streaming(shape.tensors(), chain, plan.lanes(), make)
+  // 3 to 64 channels by 3x3, 13 MB: 1450 to 1290 us; three groups of 80 to 80, 12 MB: 4100 to 3750
+  // us; 3 channels by 7x7 no gain.
+  return shape.is_held_by_stores() && stores_whole_lines(plan)
+             ? with_streaming(shape.tensors(), chain, lanes_of_run(plan), make)
              : make(false);
 }
 

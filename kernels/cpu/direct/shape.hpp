@@ -22,6 +22,8 @@ struct DirectShape {
     return {conv.output, output, elements, lane, row};
   }
   std::int64_t taps() const { return conv.filter[0] * conv.filter[1] * conv.filter[2]; }
+  /// Summing takes no longer than it takes to have the output's lines.
+  bool is_held_by_stores() const { return conv.group_inputs * taps() <= 96; }
   /// A tile's steps through the input tensor fit the 32 bits of an instruction.
   bool reads_in_place() const;
 };

@@ -13,6 +13,9 @@ namespace {
 
 using namespace Xbyak::util;
 
+/// Of a tap's pixels and vectors of weights, the fewer stay in registers while the others pass by.
+bool keeps_pixels(int pixels, int vectors) { return pixels < vectors; }
+
 /// System V: rdi holds the call. The loops, outermost first: planes, rows, channels, taps.
 class TileCode {
  public:
@@ -227,32 +230,51 @@ class TileCode {
   }
 
   void products(std::int64_t offset, std::int64_t weights, std::int64_t tap, Load load) {
-    bool loaded = false;
-    for (int pixel = 0; pixel < spec_.pixels; ++pixel) {
-      if (!spec_.tap_loop && !spec_.inside(pixel, tap)) continue;
-      if (!loaded) {
-        load_weights(weights);
-        loaded = true;
-      }
-      const Xbyak::RegExp at = rax + static_cast<int>(offset + pixel * spec_.steps.pixel);
-      if (load == Load::single) {
-        code_.vpbroadcastw(broadcast() | even_halves_ | code_.T_z, word[at]);
-      } else if (spec_.vectors == 1 && code_.is_avx512()) {
-        add_product(sum(pixel, 0), weight(0), code_.ptr_b[at]);
+    std::vector<int> pixels;
+    for (int pixel = 0; pixel < spec_.pixels; ++pixel)
+      if (spec_.tap_loop || spec_.inside(pixel, tap)) pixels.push_back(pixel);
+    if (pixels.empty()) return;
+    if (keeps_pixels(spec_.pixels, spec_.vectors)) return by_vector(pixels, offset, weights, load);
+    for (int vector = 0; vector < spec_.vectors; ++vector)
+      load_weight(weight(vector), vector, weights);
+    for (const int pixel : pixels) {
+      if (load == Load::whole && spec_.vectors == 1 && code_.is_avx512()) {
+        add_product(sum(pixel, 0), weight(0), code_.ptr_b[input(offset, pixel)]);
         continue;
-      } else {
-        code_.vbroadcastss(broadcast(), dword[at]);
       }
+      load_pixel(broadcast(), input(offset, pixel), load);
       for (int vector = 0; vector < spec_.vectors; ++vector)
         add_product(sum(pixel, vector), broadcast(), weight(vector));
     }
   }
 
-  void load_weights(std::int64_t at) {
-    for (int vector = 0; vector < spec_.vectors; ++vector, at += code_.bytes()) {
-      code_.vmovups(weight(vector), ptr[r9 + static_cast<int>(at)]);
-      code_.prefetcht0(ptr[r9 + rsi + static_cast<int>(at)]);
+  /// The pixels stay in registers while weights pass by.
+  void by_vector(const std::vector<int>& pixels, std::int64_t offset, std::int64_t weights,
+                 Load load) {
+    const auto kept = [&](int pixel) { return code_.vec(sums() + pixel); };
+    const Vec passing = code_.vec(sums() + spec_.pixels);
+    for (const int pixel : pixels) load_pixel(kept(pixel), input(offset, pixel), load);
+    for (int vector = 0; vector < spec_.vectors; ++vector) {
+      load_weight(passing, vector, weights);
+      for (const int pixel : pixels) add_product(sum(pixel, vector), kept(pixel), passing);
     }
+  }
+
+  Xbyak::RegExp input(std::int64_t offset, int pixel) const {
+    return rax + static_cast<int>(offset + pixel * spec_.steps.pixel);
+  }
+
+  void load_pixel(const Vec& d, const Xbyak::RegExp& at, Load load) {
+    if (load == Load::single)
+      code_.vpbroadcastw(d | even_halves_ | code_.T_z, word[at]);
+    else
+      code_.vbroadcastss(d, dword[at]);
+  }
+
+  void load_weight(const Vec& d, int vector, std::int64_t at) {
+    const int from = static_cast<int>(at) + vector * code_.bytes();
+    code_.vmovups(d, ptr[r9 + from]);
+    code_.prefetcht0(ptr[r9 + rsi + from]);
   }
 
   void add_product(const Vec& sum, const Vec& a, const Xbyak::Operand& b) {
@@ -271,8 +293,9 @@ class TileCode {
 
 bool tile_fits(Isa isa, int pixels, int vectors) {
   const int registers = isa == Isa::avx512 ? 32 : 16;
-  const bool embedded = isa == Isa::avx512 && vectors == 1;
-  return pixels > 0 && vectors > 0 && (pixels + 1) * vectors + (embedded ? 0 : 1) <= registers;
+  const int kept = keeps_pixels(pixels, vectors) ? pixels : vectors;
+  const int passing = isa == Isa::avx512 && vectors == 1 ? 0 : 1;
+  return pixels > 0 && vectors > 0 && pixels * vectors + kept + passing <= registers;
 }
 
 std::int64_t tile_products(const TileSpec& spec) {

@@ -34,11 +34,13 @@ class ChannelTiles final : public TileKernel {
   std::int64_t input_step() const override { return 0; }
 
   void start() override {
-    if (plan_.permuted) code_.masks().take();  // kWanted, which is the first
+    if (masks_loads()) code_.masks().take();  // kWanted, which is the first
   }
   void start_block() override {
-    if (plan_.permuted) code_.kmovw(kWanted, ptr[w() + 8]);
+    if (masks_loads()) code_.kmovw(kWanted, ptr[w() + 8]);
   }
+  /// On AVX2 blocks read whole vectors.
+  bool masks_loads() const { return plan_.permuted && code_.is_avx512(); }
 
   // The tile below reads these pixels next, and the second-level cache keeps them until then. Of
   // smaller inputs hardware has most in time, and this costs a seventh: 144 channels at 56 x 56
@@ -113,9 +115,12 @@ class ChannelTiles final : public TileKernel {
     VectorCode& c = code_;
     turn_ = 1 - turn_;
     const auto from = ptr[input() + static_cast<int>(offset_of(row, column))];
-    if (plan_.permuted) {
+    if (masks_loads()) {
       storage_.load(pixel() | kWanted | c.T_z, from, plan_.input);
       c.vpermps(Xbyak::Zmm(pixel().getIdx()), Xbyak::Zmm(permutation().getIdx()), pixel());
+    } else if (plan_.permuted) {
+      storage_.load(pixel(), from, plan_.input);
+      c.vpermps(Xbyak::Ymm(pixel().getIdx()), Xbyak::Ymm(permutation().getIdx()), pixel());
     } else if (partial_) {
       storage_.load_partial(pixel(), from, plan_.input);
     } else {

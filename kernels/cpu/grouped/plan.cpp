@@ -18,12 +18,20 @@ bool lanes_fit(const GroupedShape& shape, int axis) {
          });
 }
 
+/// Every block's input is a whole vector: 2 or 4 channels a group, as many in as out. More would
+/// fill vectors without any permutation.
+bool reads_whole_vectors(const GroupedShape& shape) {
+  const ConvGeometry& g = shape.g;
+  return g.group_inputs == g.group_outputs && g.group_inputs < shape.lanes() &&
+         shape.lanes() % g.group_inputs == 0 && g.output.len[1] % shape.lanes() == 0;
+}
+
 bool channels_fit(const GroupedShape& shape) {
   const ConvGeometry& g = shape.g;
   const bool plain = g.group_inputs == 1 && g.group_outputs == 1;
-  // Lanes that read others than their own need a permutation over the whole vector and loads of
-  // single lanes.
-  if (!plain && shape.isa != Isa::avx512) return false;
+  // Lanes that read others than their own need a permutation over the whole vector, and on AVX2,
+  // which loads no single lanes of 16 bits, inputs that fill one.
+  if (!plain && shape.isa != Isa::avx512 && !reads_whole_vectors(shape)) return false;
   return (g.group_outputs <= shape.lanes() || g.group_outputs % shape.lanes() == 0) &&
          g.output.len[1] > 1 && lanes_fit(shape, 1);
 }
@@ -105,7 +113,8 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
                        kMostInputs);
   if (!shape.fits)
     return "input, output and added tensors must all be contiguous along the channels (on AVX2 "
-           "with one channel a group), or all along the columns (on AVX-512, column stride 1 or 2)";
+           "with 1 channel a group, or 2 or 4 and a multiple of 8 in all, as many in as out), or "
+           "all along the columns (on AVX-512, column stride 1 or 2)";
   if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
   return std::nullopt;
 }

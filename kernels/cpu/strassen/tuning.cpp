@@ -60,7 +60,7 @@ class Estimate {
 
  private:
   double products_of_an_image() const {
-    double sum = staging() + far_lines() + parts_of_planes();
+    double sum = staging() + far_lines() + far_pixels() + parts_of_planes();
     for (int r = 0; r < Halves::kKinds; ++r)
       for (int l = 0; l < Halves::kKinds; ++l)
         sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
@@ -98,7 +98,35 @@ class Estimate {
     constexpr double kTile = 130, kShared = 10, kKept = 4 * 5;
     const auto kept = static_cast<double>(ceil_div(half(), strassen_section(half())) - 1);
     return kStrassenProducts * depth() * product(rows, vectors, units) + 4 * turned * sums +
-           (kTile + (kShared + kept * kKept) * sums) * line_share() / rates_.product;
+           (kTile + (kShared + kept * kKept) * sums + crowd(rows, 4 * sums)) * line_share() /
+               rates_.product;
+  }
+
+  /// Cycles that the sums of a tile of NHWC wait to be stored, as they all are when the last
+  /// product has been added: what no buffer of the core takes. Far away, runs of channels of many
+  /// pixels.
+  double crowd(int rows, double sums) const {
+    if (!shape_.lanes_are_channels) return 0;
+    constexpr double kTaken = 56, kFewRuns = 36, kManyRuns = 52;
+    const double runs = std::clamp(4.0 * rows, kFewRuns, kManyRuns);
+    const double share = (runs - kFewRuns) / (kManyRuns - kFewRuns);
+    return std::max(0.0, sums - kTaken) * rates_.crowded_sum +
+           (is_far() ? share * sums * rates_.far.crowded : 0);
+  }
+  bool is_far() const { return static_cast<double>(shape_.bytes()) > rates_.far.bytes; }
+
+  /// What lines of NHWC from far away take longer than conv1x1's, which are asked for a tile ahead:
+  /// of an image.
+  double far_pixels() const {
+    if (!shape_.lanes_are_channels || !is_far()) return 0;
+    const double input = shape_.flat ? rates_.far.pixel : rates_.far.strided;
+    return (lines_of(shape_.inputs()) * input + lines_of(shape_.outputs()) * rates_.far.pixel) /
+           rates_.product;
+  }
+  /// Lines of an image's pixels in so many channels of f32.
+  double lines_of(std::int64_t channels) const {
+    constexpr double kLine = 16;
+    return static_cast<double>(shape_.pixels() * channels) / kLine;
   }
 
   /// Of a cache line, that a vector is.
@@ -163,7 +191,14 @@ class Estimate {
     for (const auto& [view, type] : {std::pair(&input, shape_.input), {&output, shape_.output}})
       if (view->elements() * static_cast<std::int64_t>(size_of(type)) > kFarBytes)
         lines += static_cast<double>(view->elements() / shape_.images()) / kLine;
-    return lines * far_line() * line_share();
+    return lines * far_line() * line_share() + far_staging();
+  }
+  /// Where that input alone is more than caches keep.
+  double far_staging() const {
+    const double input = static_cast<double>(shape_.conv.input.elements()) *
+                         static_cast<double>(size_of(shape_.input));
+    if (config_.by_channel || !config_.staged || input <= rates_.far.bytes) return 0;
+    return lines_of(shape_.inputs()) * rates_.far.staged / rates_.product;
   }
 
   /// A block of pixels that is a part of every plane comes in as many short pieces, each from a
