@@ -65,6 +65,7 @@ constexpr CoreRates kGeneric;
 constexpr CoreRates kZen4{.product = 1.1, .scalar_load = 0.5, .addition = 0, .transform = 10};
 constexpr CoreRates kZen5{
     .product = 0.52,
+    .half_vector = 1,
     .plane_load = 10,
     .addition = 0,
     .turned_store = 16,
@@ -76,7 +77,7 @@ constexpr CoreRates kZen5{
     .third_level_bytes = 26e6,
     .third_level = 35,
     .behind = 9,
-    .far = {.plane = 6, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
+    .far = {.plane = 14, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
     .weights_ahead = 16384};
 constexpr CoreRates kSapphire{.first_level_ways = 12,
                               .second_level_bytes = 1.5e6,

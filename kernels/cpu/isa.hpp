@@ -48,7 +48,7 @@ std::string_view family_without_tiles(std::string_view family);
 /// call to call.
 struct FarLines {
   double bytes = 13e6;  ///< that are more
-  double plane = 0;     ///< one of planes, read as a vector
+  double plane = 0;     ///< a few neighbouring ones of a plane, read as vectors
   double staged = 0;    ///< one of planes that Strassen's sums of pixels are made of
   double pixel = 0;     ///< one of pixels in NHWC, that Strassen's sums are made of or end in
   double strided = 0;   ///< the same, where a stride skips the next
@@ -59,6 +59,7 @@ struct FarLines {
 /// stands, of a core that is not known, in its widest.
 struct CoreRates {
   double product = 0.55;              ///< cycles of a multiply-add of vectors
+  double half_vector = 0.5;           ///< of it, that one of half a 512-bit vector takes
   double scalar_load = 1;             ///< how many of them a load into all lanes takes
   double plane_load = 1;              ///< and one of a line of pixels, of planes that lie apart
   double addition = 1;                ///< and an addition among them
@@ -77,8 +78,8 @@ struct CoreRates {
   /// behind the second level.
   std::int64_t weights_ahead = 4096;
 
-  /// Whether it is so much nearer than memory that output is worth keeping there, and lines of many
-  /// pages come from it without being asked for in order.
+  /// Whether the third level is so much nearer than memory that output is worth keeping there, and
+  /// lines of many pages come from it without being asked for in order.
   bool third_level_is_near() const { return third_level >= 2 * behind; }
   /// Whether lines come from it as fast as from the second level, if they are asked for.
   bool third_level_keeps_up() const { return third_level >= second_level; }

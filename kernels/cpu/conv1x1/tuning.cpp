@@ -81,7 +81,7 @@ class Estimate {
     const int vectors = config_.by_channel ? channels : pixels;
     const int tail = config_.by_channel ? channels_.kind_tail(c) : pixels_.kind_tail(p);
     const bool half = shape_.isa == Isa::avx512 && tail <= 8;
-    const double units = half ? vectors - 0.5 : vectors;
+    const double units = half ? vectors - 1 + rates_.half_vector : vectors;
     constexpr double kLatency = 4.8, kTile = 30;  // cycles, with what scheduling loses; products
     const double loads = units + rates_.scalar_load * rows *
                                      (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
@@ -99,13 +99,14 @@ class Estimate {
     return bytes > kFarBytes ? rates_.far_turned_store : rates_.turned_store;
   }
 
-  // Lines of planes that are vectors come as fast as a piece of channels goes through a block. By
-  // channel, the pixels of a plane are asked for a tile ahead.
+  // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
+  // are asked for a tile ahead.
   double far_planes() const {
     constexpr double kLine = 16;
     const bool far = static_cast<double>(shape_.bytes()) > rates_.far.bytes;
     if (config_.by_channel || config_.staged || !far) return 0;
-    return static_cast<double>(shape_.pixels() * shape_.inputs()) / kLine * rates_.far.plane /
+    const double vectors = static_cast<double>(shape_.pixels()) / kLine;
+    return vectors / config_.vectors * static_cast<double>(shape_.inputs()) * rates_.far.plane /
            rates_.product;
   }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What estimates of 1x1 convolutions must know of a Zen 5, each row measured there: of tensors that
+// lie in memory other tiles are the fastest than of those that caches hold.
+#include <gtest/gtest.h>
+
+#include "expr/passes.hpp"
+#include "kernels/cpu/conv1x1/tuning.hpp"
+#include "kernels/cpu/strassen/tuning.hpp"
+
+namespace fuseplan::cpu {
+namespace {
+
+Conv1x1Shape shape_of(const char* text, Isa isa) {
+  const Problem problem = parse_problem(text);
+  return conv1x1_shape(problem, optimize(lower(problem), {}), isa);
+}
+
+struct Choice {
+  const char* text;
+  Isa isa;
+  bool by_channel;
+  int fewest_vectors;
+};
+class Conv1x1Estimate : public ::testing::TestWithParam<Choice> {};
+INSTANTIATE_TEST_SUITE_P(
+    OnZen5, Conv1x1Estimate,
+    ::testing::Values(Choice{"f32:1x256x56x56:nchw;conv(f32:64x256x1x1)", Isa::avx512, false, 2},
+                      Choice{"f32:16x256x56x56:nchw;conv(f32:64x256x1x1)", Isa::avx512, true, 2},
+                      Choice{"f32:1x256x56x56:nchw;conv(f32:64x256x1x1)", Isa::avx2, false, 2},
+                      Choice{"f32:16x256x56x56:nchw;conv(f32:64x256x1x1)", Isa::avx2, true, 2},
+                      Choice{"f32:16x96x56x56:nchw;conv(f32:24x96x1x1)", Isa::avx512, false, 2},
+                      Choice{"f32:16x32x112x112:nchw;conv(f32:16x32x1x1)", Isa::avx512, false, 3}));
+
+TEST_P(Conv1x1Estimate, PutsFirst) {
+  const Choice& choice = GetParam();
+  const Conv1x1Config first =
+      tuning_space(shape_of(choice.text, choice.isa), core_rates("zen5", choice.isa)).front();
+  EXPECT_EQ(first.by_channel, choice.by_channel) << to_text(first);
+  EXPECT_GE(first.vectors, choice.fewest_vectors) << to_text(first);
+}
+
+double gain_of(const char* text, Isa isa) {
+  const Conv1x1Shape shape = shape_of(text, isa);
+  const CoreRates& rates = core_rates("zen5", isa);
+  return conv1x1_products(shape, rates) / strassen_products(shape, rates);
+}
+
+// Its sums of input are made of what nobody asked for in time.
+TEST(StrassenEstimate, LeavesFarInputAlone) {
+  EXPECT_GT(gain_of("f32:1x256x56x56:nhwc;conv(f32:128x256x1x1)", Isa::avx512), 1.02);
+  EXPECT_LT(gain_of("f32:16x256x56x56:nhwc;conv(f32:128x256x1x1)", Isa::avx512), 1.0);
+  EXPECT_GT(gain_of("f32:1x512x28x28:nchw;conv(f32:128x512x1x1)", Isa::avx2), 1.02);
+  EXPECT_LT(gain_of("f32:16x512x28x28:nchw;conv(f32:128x512x1x1)", Isa::avx2), 1.0);
+}
+
+TEST(StrassenEstimate, StoresInShortBursts) {
+  for (const char* text : {"f32:1x128x28x28:nhwc;conv(f32:512x128x1x1)",
+                           "f32:16x256x14x14:nhwc;conv(f32:1024x256x1x1)"}) {
+    const StrassenConfig first =
+        strassen_tuning_space(shape_of(text, Isa::avx512), core_rates("zen5")).front();
+    EXPECT_LE(first.rows, 9) << to_text(first) << " of " << text;
+  }
+}
+
+}  // namespace
+}  // namespace fuseplan::cpu
