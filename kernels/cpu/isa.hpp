@@ -48,7 +48,7 @@ std::string_view family_without_tiles(std::string_view family);
 /// call to call.
 struct FarLines {
   double bytes = 13e6;  ///< that are more
-  double plane = 0;     ///< a few neighbouring ones of a plane, read as vectors
+  double plane = 0;     ///< those of a plane that a tile reads as vectors, together
   double staged = 0;    ///< one of planes that Strassen's sums of pixels are made of
   double pixel = 0;     ///< one of pixels in NHWC, that Strassen's sums are made of or end in
   double strided = 0;   ///< the same, where a stride skips the next

@@ -80,7 +80,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   }
   std::printf("%s: %d of %d forms run\n", std::string(solver->id()).c_str(), run, asked);
   // Samples show what a solver takes: each must run in all forms on the levels and in the types the
-  // solver has, no more and no fewer.
+  // solver has, and in no others but those of `more`.
   const Reach reach = reach_of(solver->id(), driver::is_integer(original.input.type));
   // What has kernels for AVX-512 has them where AMX is allowed, too; AMX's are there alone.
   const int beyond = solver->id() == "cpu_matrix" ? 0 : static_cast<int>(kLevels.size()) - 3;

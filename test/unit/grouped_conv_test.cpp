@@ -6,6 +6,7 @@
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/grouped/recipe.hpp"
+#include "solve/solver.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -170,16 +171,17 @@ TEST_P(Grouped, PaddingTakesNoPart) {
   const auto [isa, strides] = GetParam();
   Random random(54);
   for (Window window : {k3x3, k3x3s2})
-    for (std::int64_t width : {7, 21}) {
-      const Problem problem = conv_problem(grouped(1, 9, width, {18, 1, 1}, window),
-                                           {DType::f32, DType::f32, strides}, Tail::none, random);
-      if (!is_taken(problem)) continue;
-      KernelCase test(problem, random);
-      test.set_weight({5, 0, 0, 0}, std::numeric_limits<double>::infinity());
-      test.set_weight({17, 0, 2, 2}, -std::numeric_limits<double>::infinity());
-      const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
-      EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))));
-    }
+    for (std::int64_t width : {7, 21})
+      for (Groups groups : {Groups{18, 1, 1}, Groups{6, 4, 4}}) {
+        const Problem problem = conv_problem(grouped(1, 9, width, groups, window),
+                                             {DType::f32, DType::f32, strides}, Tail::none, random);
+        if (!is_taken(problem)) continue;
+        KernelCase test(problem, random);
+        test.set_weight({5, 0, 0, 0}, std::numeric_limits<double>::infinity());
+        test.set_weight({17, 0, 2, 2}, -std::numeric_limits<double>::infinity());
+        const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
+        EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))));
+      }
 }
 
 TEST_P(Grouped, NothingOutsideTheTensorsIsTouched) {
@@ -233,12 +235,29 @@ TEST(GroupedRefusal, SaysWhy) {
   EXPECT_NE(reason(plain, Strides::channels_last, Isa::portable), "");
   EXPECT_NE(reason(plain, Strides::channels_first, Isa::avx2).find("contiguous"),
             std::string::npos);
+  // Permutations of whole vectors need inputs that fill them.
+  for (const Groups& groups : {Groups{8, 4, 4}, Groups{4, 2, 2}})
+    EXPECT_EQ(reason(grouped(1, 9, 9, groups, k3x3), Strides::channels_last, Isa::avx2), "");
+  for (const Groups& groups : {Groups{5, 4, 4}, Groups{8, 4, 6}, Groups{8, 3, 3}, Groups{2, 8, 8}})
+    EXPECT_NE(reason(grouped(1, 9, 9, groups, k3x3), Strides::channels_last, Isa::avx2)
+                  .find("a multiple of 8"),
+              std::string::npos);
   EXPECT_NE(reason(grouped(1, 9, 9, {1, 8, 8}, k3x3), Strides::channels_last, Isa::avx512)
                 .find("one group"),
             std::string::npos);
   EXPECT_NE(reason(grouped(1, 9, 9, {2, 20, 8}, k3x3), Strides::channels_last, Isa::avx512)
                 .find("20 input channels"),
             std::string::npos);
+}
+
+TEST(GroupedSolver, OffersItOnBothSets) {
+  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    const Problem problem = parse_problem("f32:1x32x9x9:nhwc;conv(f32:32x4x3x3,pad=1x1,groups=8)");
+    const SplitChain chain = optimize(lower(problem), {});
+    Verdict verdict("cpu_grouped");
+    find_solver("cpu_grouped")->accepts({problem, chain, {.backend = "cpu", .isa = isa}}, verdict);
+    EXPECT_TRUE(verdict.accepted()) << cpu::name_of(isa);
+  }
 }
 
 // Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly

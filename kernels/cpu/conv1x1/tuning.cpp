@@ -102,10 +102,9 @@ class Estimate {
   // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
   // are asked for a tile ahead.
   double far_planes() const {
-    constexpr double kLine = 16;
     const bool far = static_cast<double>(shape_.bytes()) > rates_.far.bytes;
     if (config_.by_channel || config_.staged || !far) return 0;
-    const double vectors = static_cast<double>(shape_.pixels()) / kLine;
+    const double vectors = static_cast<double>(shape_.pixels()) / shape_.lanes();
     return vectors / config_.vectors * static_cast<double>(shape_.inputs()) * rates_.far.plane /
            rates_.product;
   }

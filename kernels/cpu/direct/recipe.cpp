@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/status.hpp"
 #include "kernels/cpu/chain_runner.hpp"
@@ -44,9 +45,12 @@ bool stores_whole_lines(const DirectPlan& plan) {
          });
 }
 
-/// Vectors of AVX2 are half lines of f32, whose other halves a tile stores right after.
+/// Vectors of AVX2 are parts of lines, whose other parts the same tile stores right after: tiles
+/// begin wherever a group does, and the last of a group may be narrower.
 std::int64_t lanes_of_run(const DirectPlan& plan) {
-  return plan.isa == Isa::avx2 && plan.in_registers ? plan.tile_lanes : plan.lanes();
+  return plan.isa == Isa::avx2 && plan.in_registers
+             ? std::gcd(plan.shape.conv.group_outputs, plan.tile_lanes)
+             : plan.lanes();
 }
 
 class DirectRecipe final : public Recipe {

@@ -88,6 +88,7 @@ class Estimate {
   double tile(int row_kind, int lane_kind) const {
     const int rows = rows_.kind_size(row_kind), vectors = lanes_.kind_size(lane_kind);
     if (rows == 0 || vectors == 0) return 0;
+    // Counts half on any core: what the constants below were fitted with.
     const bool half_vector = shape_.isa == Isa::avx512 && lanes_.kind_tail(lane_kind) <= 8;
     const double units = half_vector ? vectors - 0.5 : vectors;
     const double sums = rows * units;
