@@ -92,7 +92,6 @@ constexpr CoreRates in_avx2(CoreRates rates) {
   rates.scalar_load = CoreRates().scalar_load;
   rates.transform = CoreRates().transform;
   rates.turned_store = std::max(CoreRates().turned_store, rates.turned_store / 2);
-  rates.far_turned_store = std::max(CoreRates().far_turned_store, rates.far_turned_store / 2);
   return rates;
 }
 

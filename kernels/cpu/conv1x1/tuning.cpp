@@ -2,7 +2,6 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -116,7 +115,7 @@ class Estimate {
     const double bytes = shape_.lanes() * kFloat;
     const double linear = vectors * bytes / (kShare * rates_.second_level * rates_.product);
     constexpr double kLine = 64;
-    const double lines = std::ceil(vectors * bytes / kLine);
+    const double lines = std::max(1.0, vectors * bytes / kLine);
     if (!config_.by_channel) return std::max(linear, lines * rates_.plane_load);
     const bool planes = shape_.conv.input.stride[1] != 1;
     const double pixels = planes ? kScalars * rates_.plane_load : 0;
