@@ -28,10 +28,11 @@ struct Conv1x1Shape {
   std::int64_t pixels() const { return conv.output.len[4]; }  ///< of an image
   std::int64_t inputs() const { return conv.group_inputs; }
   std::int64_t outputs() const { return conv.group_outputs; }
-  /// Of the input and the output.
-  std::int64_t bytes() const {
-    return conv.input.elements() * static_cast<std::int64_t>(size_of(input)) +
-           conv.output.elements() * static_cast<std::int64_t>(size_of(output));
+  /// Input and output together are more than caches keep from call to call.
+  bool is_far(const CoreRates& rates) const {
+    const std::int64_t bytes = conv.input.elements() * static_cast<std::int64_t>(size_of(input)) +
+                               conv.output.elements() * static_cast<std::int64_t>(size_of(output));
+    return static_cast<double>(bytes) > rates.far.bytes;
   }
   ChainTensors tensors() const {
     const std::size_t lane = lanes_are_channels ? 1 : 4, row = lanes_are_channels ? 4 : 1;

@@ -101,8 +101,7 @@ class Estimate {
   // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
   // are asked for a tile ahead.
   double far_planes() const {
-    const bool far = static_cast<double>(shape_.bytes()) > rates_.far.bytes;
-    if (config_.by_channel || config_.staged || !far) return 0;
+    if (config_.by_channel || config_.staged || !shape_.is_far(rates_)) return 0;
     const double vectors = static_cast<double>(shape_.pixels()) / shape_.lanes();
     return vectors / config_.vectors * static_cast<double>(shape_.inputs()) * rates_.far.plane /
            rates_.product;

@@ -112,14 +112,13 @@ class Estimate {
     const double runs = std::clamp(4.0 * rows, kFewRuns, kManyRuns);
     const double share = (runs - kFewRuns) / (kManyRuns - kFewRuns);
     return std::max(0.0, sums - kTaken) * rates_.crowded_sum +
-           (is_far() ? share * sums * rates_.far.crowded : 0);
+           (shape_.is_far(rates_) ? share * sums * rates_.far.crowded : 0);
   }
-  bool is_far() const { return static_cast<double>(shape_.bytes()) > rates_.far.bytes; }
 
   /// What lines of NHWC from far away take longer than conv1x1's, which are asked for a tile ahead:
   /// of an image.
   double far_pixels() const {
-    if (!shape_.lanes_are_channels || !is_far()) return 0;
+    if (!shape_.lanes_are_channels || !shape_.is_far(rates_)) return 0;
     const double input = shape_.flat ? rates_.far.pixel : rates_.far.strided;
     return (lines_of(shape_.inputs()) * input + lines_of(shape_.outputs()) * rates_.far.pixel) /
            rates_.product;
