@@ -54,7 +54,8 @@ class CpuInt8 final : public Solver {
 
  private:
   static cpu::DotKind dot_of(const Question& question) {
-    return question.traits.extensions.vnni ? cpu::DotKind::quads : cpu::DotKind::pairs;
+    const Traits& traits = question.traits;
+    return traits.extensions.has_vnni(traits.isa) ? cpu::DotKind::quads : cpu::DotKind::pairs;
   }
 };
 

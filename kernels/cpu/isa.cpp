@@ -15,7 +15,8 @@
 namespace fuseplan::cpu {
 namespace {
 
-constexpr const char* kNames[] = {"portable", "avx2", "avx512", "amx"};
+constexpr const char* kNames[] = {"portable", "avx2", "avx512"};
+constexpr const char* kLimits[] = {"portable", "avx2", "avx2_vnni", "avx512", "amx"};
 constexpr std::string_view kTiles = "_amx";
 
 #if defined(__x86_64__)
@@ -135,6 +136,7 @@ Extensions detect_extensions() {
   const Cpu& cpu = host_cpu();
   extensions.bf16 = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_BF16);
   extensions.vnni = host_isa() == Isa::avx512 && cpu.has(Cpu::tAVX512_VNNI);
+  extensions.avx_vnni = host_isa() != Isa::portable && cpu.has(Cpu::tAVX_VNNI);
   const bool tiles = host_isa() == Isa::avx512 && may_use_tiles();
   extensions.tiles_bf16 = tiles && extensions.bf16 && cpu.has(Cpu::tAMX_BF16);
   extensions.tiles_int8 = tiles && cpu.has(Cpu::tAMX_INT8);
@@ -191,12 +193,12 @@ std::string_view family_without_tiles(std::string_view family) {
 }
 
 const char* name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }
-const char* name_of(IsaLimit limit) { return kNames[static_cast<int>(limit)]; }
+const char* name_of(IsaLimit limit) { return kLimits[static_cast<int>(limit)]; }
 
 std::optional<IsaLimit> parse_isa_limit(std::string_view name) {
-  const auto* const found = std::ranges::find(kNames, name);
-  if (found == std::end(kNames)) return std::nullopt;
-  return static_cast<IsaLimit>(found - std::begin(kNames));
+  const auto* const found = std::ranges::find(kLimits, name);
+  if (found == std::end(kLimits)) return std::nullopt;
+  return static_cast<IsaLimit>(found - std::begin(kLimits));
 }
 
 Isa host_isa() {
@@ -205,11 +207,13 @@ Isa host_isa() {
 }
 
 Isa limited(Isa isa, IsaLimit limit) {
-  return static_cast<Isa>(std::min(static_cast<int>(isa), static_cast<int>(limit)));
+  if (limit >= IsaLimit::avx512) return isa;
+  return std::min(isa, limit >= IsaLimit::avx2 ? Isa::avx2 : Isa::portable);
 }
 
 Extensions limited(Extensions extensions, IsaLimit limit) {
-  if (limit < IsaLimit::avx512) return {};
+  if (limit < IsaLimit::avx2_vnni) return {};
+  if (limit < IsaLimit::avx512) return {.avx_vnni = extensions.avx_vnni};
   if (limit < IsaLimit::amx) extensions.tiles_bf16 = extensions.tiles_int8 = false;
   return extensions;
 }

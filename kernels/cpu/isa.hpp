@@ -16,9 +16,9 @@ enum class Isa { portable, avx2, avx512 };
 
 const char* name_of(Isa isa);
 
-/// What a caller may allow at most: a set with its extensions; the tiles of AMX, which go with
-/// AVX-512, stand above it.
-enum class IsaLimit { portable, avx2, avx512, amx };
+/// What a caller may allow at most: a set with its extensions, but AVX-VNNI, which goes with AVX2,
+/// and the tiles of AMX, which go with AVX-512, stand above their sets.
+enum class IsaLimit { portable, avx2, avx2_vnni, avx512, amx };
 
 const char* name_of(IsaLimit limit);
 std::optional<IsaLimit> parse_isa_limit(std::string_view name);
@@ -94,15 +94,19 @@ struct CpuModel {
 };
 std::string_view family_of(const CpuModel& cpu);
 
-/// What some kernels use beyond AVX-512, where a CPU has it.
+/// What some kernels use beyond AVX2 or AVX-512, where a CPU has it.
 struct Extensions {
   bool bf16 = false;  ///< AVX512_BF16: vdpbf16ps, vcvtneps2bf16
   /// vdpbf16ps sums products faster than f32 multiply-adds do. It chooses among kernels that are
   /// all right, and is no part of their keys.
   bool fast_bf16 = false;
-  bool vnni = false;  ///< AVX512_VNNI: vpdpbusd
+  bool vnni = false;  ///< AVX512_VNNI: vpdpbusd in the registers of AVX-512
   /// AMX tiles that the operating system lets this process use: tdpbf16ps; tdpbusd and its like.
   bool tiles_bf16 = false, tiles_int8 = false;
+  bool avx_vnni = false;  ///< vpdpbusd in the registers of AVX2
+
+  /// Whether kernels of that set may use vpdpbusd.
+  bool has_vnni(Isa isa) const { return isa == Isa::avx512 ? vnni : isa == Isa::avx2 && avx_vnni; }
 };
 Extensions host_extensions();
 Isa limited(Isa isa, IsaLimit limit);

@@ -61,7 +61,8 @@ std::string Rejection::sentence() const {
 std::string Traits::to_text() const {
   if (!arch.empty()) return fmt::format("{}:{}{}", backend, arch, tf32 ? "+tf32" : "");
   return fmt::format("{}:{}{}{}{}{}", backend, cpu::name_of(isa), extensions.bf16 ? "+bf16" : "",
-                     extensions.vnni ? "+vnni" : "", extensions.tiles_bf16 ? "+tiles_bf16" : "",
+                     extensions.has_vnni(isa) ? "+vnni" : "",
+                     extensions.tiles_bf16 ? "+tiles_bf16" : "",
                      extensions.tiles_int8 ? "+tiles_int8" : "");
 }
 

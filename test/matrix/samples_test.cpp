@@ -58,13 +58,22 @@ const std::vector<fuseplanDataType_t>& types_of(const ProblemSpec& problem) {
   return driver::is_integer(problem.input.type) ? kIntegers : kTypes;
 }
 
+/// Levels of the problem's kernels: bytes have some for AVX-VNNI where others have AVX2's.
+std::vector<std::string> levels_of(const ProblemSpec& problem) {
+  std::vector<std::string> levels = kLevels;
+  if (driver::is_integer(problem.input.type) && cpu::host_extensions().avx_vnni)
+    levels.emplace_back("avx2_vnni");
+  return levels;
+}
+
 class Samples : public testing::TestWithParam<SolverSample> {};
 
 TEST_P(Samples, EveryTypeLayoutAndLevel) {
   const auto& [solver, index, text] = GetParam();
   const ProblemSpec original = driver::parse_problem(text);
   int run = 0, asked = 0;
-  for (const std::string& level : kLevels) {
+  const std::vector<std::string> levels = levels_of(original);
+  for (const std::string& level : levels) {
     const Handle handle = handle_at(level);
     for (fuseplanDataType_t type : types_of(original)) {
       for (bool channels_last : {false, true}) {
@@ -82,8 +91,9 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
   // Samples show what a solver takes: each must run in all forms on the levels and in the types the
   // solver has, and in no others but those of `more`.
   const Reach reach = reach_of(solver->id(), driver::is_integer(original.input.type));
-  // What has kernels for AVX-512 has them where AMX is allowed, too; AMX's are there alone.
-  const int beyond = solver->id() == "cpu_matrix" ? 0 : static_cast<int>(kLevels.size()) - 3;
+  // What has kernels for a set has them where its extensions are allowed, too; AMX's are there
+  // alone.
+  const int beyond = solver->id() == "cpu_matrix" ? 0 : static_cast<int>(levels.size()) - 3;
   const int all = (reach.levels + beyond) * reach.types * 2;
   EXPECT_LE(run, all + reach.more);
   EXPECT_GE(run, all - reach.left);

@@ -137,7 +137,9 @@ void add_all(const Problem& problem, Forms& forms) {
     if (isa > cpu::host_isa()) continue;
     Traits traits;
     traits.isa = isa;
-    if (isa == cpu::Isa::avx512) traits.extensions = cpu::host_extensions();
+    const cpu::Extensions has = cpu::host_extensions();
+    if (isa == cpu::Isa::avx512) traits.extensions = has;
+    if (isa == cpu::Isa::avx2) traits.extensions.avx_vnni = has.avx_vnni;
     const Question question{problem, chain, traits};
     for (const Solver* solver : select_solvers(question, {}).accepted) {
       const auto configs = solver->configs(question);

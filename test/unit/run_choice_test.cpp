@@ -138,16 +138,21 @@ TEST(CpuFamily, IsReadOffTheModel) {
 TEST(IsaLimit, LeavesTheLowerSetsWithTheirExtensions) {
   using cpu::IsaLimit;
   EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::amx), cpu::Isa::avx512);
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::avx512), cpu::Isa::avx512);
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::avx2_vnni), cpu::Isa::avx2);
   EXPECT_EQ(cpu::limited(cpu::Isa::avx512, IsaLimit::avx2), cpu::Isa::avx2);
+  EXPECT_EQ(cpu::limited(cpu::Isa::avx2, IsaLimit::portable), cpu::Isa::portable);
   EXPECT_EQ(cpu::limited(cpu::Isa::avx2, IsaLimit::amx), cpu::Isa::avx2);
-  const cpu::Extensions all{true, true, true, true, true};
+  const cpu::Extensions all{true, true, true, true, true, true};
   const auto left = [&](IsaLimit limit) {
     const cpu::Extensions has = cpu::limited(all, limit);
-    return std::array{has.bf16, has.fast_bf16, has.vnni, has.tiles_bf16, has.tiles_int8};
+    return std::array{has.bf16,       has.fast_bf16,  has.vnni,
+                      has.tiles_bf16, has.tiles_int8, has.avx_vnni};
   };
-  EXPECT_EQ(left(IsaLimit::amx), (std::array{true, true, true, true, true}));
-  EXPECT_EQ(left(IsaLimit::avx512), (std::array{true, true, true, false, false}));
-  EXPECT_EQ(left(IsaLimit::avx2), (std::array{false, false, false, false, false}));
+  EXPECT_EQ(left(IsaLimit::amx), (std::array{true, true, true, true, true, true}));
+  EXPECT_EQ(left(IsaLimit::avx512), (std::array{true, true, true, false, false, true}));
+  EXPECT_EQ(left(IsaLimit::avx2_vnni), (std::array{false, false, false, false, false, true}));
+  EXPECT_EQ(left(IsaLimit::avx2), (std::array{false, false, false, false, false, false}));
 }
 
 }  // namespace

@@ -73,7 +73,10 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
   const std::string other = configs[0] == config ? configs[1] : configs[0];
   const std::function<void(CompileContext&)> changes[] = {
       [](auto& context) { context.traits.isa = cpu::Isa::avx2; },
-      [](auto& context) { context.traits.extensions.vnni = true; },
+      [](auto& context) {
+        auto& has = context.traits.extensions;
+        has.vnni = has.avx_vnni = true;
+      },
       [](auto& context) { context.options.passes.disabled = 2; },
       [&](auto& context) {
         context.options.pin = {std::string(solver->id()), other};

@@ -101,7 +101,7 @@ TEST(Options, SayWhatWasMeant) {
   EXPECT_NE(refusal("--max_is=avx2").find("did you mean max_isa"), std::string::npos);
   EXPECT_NE(refusal("--disable_pass=csee").find("did you mean cse"), std::string::npos);
   EXPECT_NE(refusal("--disable_solver=cpu_dirct").find("cpu_direct"), std::string::npos);
-  EXPECT_NE(refusal("--max_isa=sse").find("portable,avx2,avx512,amx"), std::string::npos);
+  EXPECT_NE(refusal("--max_isa=sse").find("portable,avx2,avx2_vnni,avx512,amx"), std::string::npos);
 }
 
 TEST(Options, AreRefusedOutsideTheirRange) {

@@ -193,8 +193,7 @@ void add_variants(BytePlan& plan) {
 bool takes_registers(const BytePlan& plan, const SplitChain& chain) {
   constexpr int kLongChain = 8;
   const std::int64_t channels = plan.config.vectors * plan.lanes();
-  return plan.isa == Isa::avx512 && plan.shape.lanes_are_channels &&
-         work_of(chain.body) <= kLongChain &&
+  return plan.shape.lanes_are_channels && work_of(chain.body) <= kLongChain &&
          plan.finish.reaches({channels, plan.config.pixels, plan.config.pixels});
 }
 

@@ -23,7 +23,11 @@ int registers_besides_sums(DotKind dot, int vectors) {
 class ByteTileCode {
  public:
   ByteTileCode(const ByteTileSpec& spec, const FinishSpec& finish)
-      : spec_(spec), finish_(finish), code_(spec.isa), pointers_(code_, finish, kPointers) {}
+      : spec_(spec),
+        finish_(finish),
+        code_(spec.isa),
+        storage_(code_, kScratch, finish.bf16),
+        pointers_(code_, finish, kPointers) {}
 
   std::vector<std::byte> emit() {
     Xbyak::Label next;
@@ -44,7 +48,7 @@ class ByteTileCode {
     move_on();
     code_.jnz(next);
     code_.leave();
-
+    storage_.emit_tables();
     return code_.finish();
   }
 
@@ -183,7 +187,11 @@ class ByteTileCode {
   const Vec& weights(int vector) const { return weights_[static_cast<std::size_t>(vector)]; }
 
   void add_product(const Vec& sum, const Vec& input, const Vec& weights) {
-    if (spec_.dot.kind == DotKind::quads) return code_.vpdpbusd(sum, input, weights);
+    if (spec_.dot.kind == DotKind::quads) {
+      // In ymm registers both sets have it, each with a spelling of its own.
+      const auto spelling = code_.is_avx512() ? Xbyak::EvexEncoding : Xbyak::VexEncoding;
+      return code_.vpdpbusd(sum, input, weights, spelling);
+    }
     const Vec& product = product_.front();
     code_.vpmaddwd(product, input, weights);
     code_.vpaddd(sum, sum, product);
@@ -206,13 +214,12 @@ class ByteTileCode {
   }
 
   void finish() {
-    Storage storage(code_, {rdx, rax, rcx}, finish_.bf16);
     code_.mov(kChain, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, chain))]);
     pointers_.read(kChain);
     const bool is_partial = spec_.last_lanes < code_.lanes();
     if (is_partial) {
-      code_.mov(ecx, spec_.last_lanes);
-      storage.begin_partial(rcx);
+      code_.mov(kLanes, spec_.last_lanes);
+      storage_.begin_partial(kLanes);
     }
     std::vector<TileSum> tile;
     for (int v = 0; v < spec_.vectors; ++v)
@@ -220,7 +227,7 @@ class ByteTileCode {
         tile.push_back({sum(p, v).getIdx(),
                         {v * code_.lanes(), p / spec_.width, p % spec_.width},
                         is_partial && v + 1 == spec_.vectors});
-    TileFinisher(code_, finish_, pointers_, storage).finish(tile);
+    TileFinisher(code_, finish_, pointers_, storage_).finish(tile);
   }
 
   /// To the next tile; flags say if there is one.
@@ -240,10 +247,13 @@ class ByteTileCode {
   }
 
   static inline const Xbyak::Reg64 kCall = rdi, kInput = rsi, kWeights = rdx, kChain = rcx;
-  static inline const Xbyak::Reg64 kPointers[] = {rsi, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
+  static inline const Xbyak::Reg64 kLanes = rcx;  ///< of a partial vector, behind the sums
+  static inline const Storage::Scratch kScratch = {rdx, rax, r15};
+  static inline const Xbyak::Reg64 kPointers[] = {rsi, r8, r9, r10, r11, rbx, r12, r13, r14};
   const ByteTileSpec& spec_;
   const FinishSpec& finish_;
   VectorCode code_;
+  Storage storage_;
   ChainPointers pointers_;
   std::vector<Vec> sums_, weights_, inputs_, product_;
   std::vector<int> pixels_;  ///< that take part at present

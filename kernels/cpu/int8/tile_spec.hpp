@@ -12,7 +12,7 @@ namespace fuseplan::cpu {
 /// The instruction that multiplies neighbouring channels and adds them up in a 32-bit lane.
 enum class DotKind : std::uint8_t {
   pairs,  ///< vpmaddwd: two 16-bit integers, to which the input is widened
-  quads,  ///< vpdpbusd (AVX-512 VNNI): four bytes, the input's without sign
+  quads,  ///< vpdpbusd (AVX512_VNNI, AVX-VNNI): four bytes, the input's without sign
 };
 
 struct Dot {

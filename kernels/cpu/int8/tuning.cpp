@@ -13,7 +13,7 @@ namespace {
 struct TileSize {
   int pixels, vectors;
 };
-constexpr TileSize kSizes[] = {{14, 2}, {9, 3}, {6, 4}, {28, 1}, {6, 2}, {12, 1}};
+constexpr TileSize kSizes[] = {{14, 2}, {9, 3}, {6, 4}, {28, 1}, {6, 2}, {4, 3}, {14, 1}, {12, 1}};
 
 // What a window's input and output may take of a second-level cache of 1 MB.
 constexpr std::int64_t kWindowBytes = 256 << 10;
@@ -31,19 +31,44 @@ Cut cut_of(const View& output, int pixels) {
   return {tiles, all / tiles};
 }
 
+/// Of the taps of all outputs along an axis, those that stand inside the image.
+double share_inside(const ConvGeometry& conv, std::size_t axis) {
+  const std::int64_t outputs = conv.output.len[axis + 2], taps = conv.filter[axis];
+  const std::int64_t stride = conv.stride[axis], length = conv.input.len[axis + 2];
+  std::int64_t inside = 0;
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    // Outputs o with 0 <= o * stride + at < length.
+    const std::int64_t at = tap * conv.dilation[axis] - conv.pad_lo[axis];
+    const std::int64_t first = std::clamp<std::int64_t>(ceil_div(-at, stride), 0, outputs);
+    const std::int64_t end = std::clamp<std::int64_t>(ceil_div(length - at, stride), 0, outputs);
+    inside += std::max<std::int64_t>(0, end - first);
+  }
+  return static_cast<double>(inside) / static_cast<double>(outputs * taps);
+}
+
+/// Of the products of tiles of `pixels`, those that are summed: whole rows leave out taps that
+/// stand on padding, if these add nothing.
+double share_summed(const DirectShape& shape, DotKind dot, int pixels) {
+  const bool adds_nothing = dot == DotKind::pairs || shape.input == DType::u8;
+  if (!adds_nothing || pixels < shape.conv.output.len[4]) return 1;
+  return share_inside(shape.conv, 1) * share_inside(shape.conv, 2);
+}
+
 /// Cost of one plane in cycles: a multiply-add or a load each, whichever there are more of, and
-/// what a tile costs besides.
+/// what a tile costs besides. Cores with AVX2 do two of both in a cycle, and wait as long in it.
 double plane_cost(const DirectShape& shape, Isa isa, DotKind dot, TileSize size) {
   const ConvGeometry& conv = shape.conv;
-  const double lanes = static_cast<double>(
-      ceil_div(conv.group_inputs * shape.taps(), dot == DotKind::quads ? 4 : 2));
+  const double lanes = static_cast<double>(ceil_div(conv.group_inputs * shape.taps(),
+                                                    dot == DotKind::quads ? 4 : 2)) *
+                       share_summed(shape, dot, size.pixels);
   const std::int64_t all = ceil_div(conv.group_outputs, lanes_of(isa));
   const Cut cut = cut_of(conv.output, size.pixels);
   const auto cost = [&](std::int64_t vectors) {
     const double products = cut.pixels * static_cast<double>(vectors);
     const double loads = cut.pixels + static_cast<double>(vectors);
-    constexpr double kCall = 40, kStore = 4, kInFlight = 5;
-    return std::max({products, loads, kInFlight}) * lanes + kCall + kStore * products;
+    constexpr double kCall = 40, kStore = 4;
+    const double in_flight = isa == Isa::avx2 && dot == DotKind::quads ? 9 : 5;
+    return std::max({products, loads, in_flight}) * lanes + kCall + kStore * products;
   };
   const std::int64_t full = all / size.vectors, tail = all % size.vectors;
   return cut.tiles * (static_cast<double>(full) * cost(size.vectors) + (tail > 0 ? cost(tail) : 0));
