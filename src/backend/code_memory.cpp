@@ -23,14 +23,36 @@ constexpr std::size_t kKeptBytes = 64 << 10;
 /// A mapping of that size that nobody uses, executable still.
 std::atomic<void*> kept{nullptr};
 
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+// A page that nobody may touch lies on either side. Beside other memory the kernel would join and
+// split its records of both whenever rights change, which takes longer than changing them.
+void* guarded_memory(std::size_t bytes) {
+  const std::size_t page = page_bytes();
+  void* memory = mmap(nullptr, bytes + 2 * page, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  void* inside = static_cast<std::byte*>(memory) + page;
+  if (mprotect(inside, bytes, PROT_READ | PROT_WRITE) == 0) return inside;
+  munmap(memory, bytes + 2 * page);
+  return nullptr;
+}
+
+void unmap_guarded(void* inside, std::size_t bytes) {
+  const std::size_t page = page_bytes();
+  munmap(static_cast<std::byte*>(inside) - page, bytes + 2 * page);
+}
+
 void* writable_memory(std::size_t bytes) {
   if (bytes == kKeptBytes) {
     void* memory = kept.exchange(nullptr, std::memory_order_acquire);
     if (memory != nullptr && mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
-    if (memory != nullptr) munmap(memory, bytes);
+    if (memory != nullptr) unmap_guarded(memory, bytes);
   }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
+  return guarded_memory(bytes);
 }
 
 void* map_and_protect(std::span<const std::byte> code, std::size_t bytes) {
@@ -38,7 +60,7 @@ void* map_and_protect(std::span<const std::byte> code, std::size_t bytes) {
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, code.data(), code.size());
   if (mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0) return memory;
-  munmap(memory, bytes);
+  unmap_guarded(memory, bytes);
   return nullptr;
 }
 
@@ -69,10 +91,10 @@ void* map_memory_file(std::span<const std::byte> code, std::size_t bytes) {
 
 CodeMemory::CodeMemory(std::span<const std::byte> code) {
   if (code.empty()) return;
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_bytes();
   bytes_ = std::max((code.size() + page - 1) / page * page, kKeptBytes);
   memory_ = map_and_protect(code, bytes_);
-  reusable_ = memory_ != nullptr && bytes_ == kKeptBytes;
+  guarded_ = memory_ != nullptr;
   if (memory_ == nullptr) memory_ = map_memory_file(code, bytes_);
   require(memory_ != nullptr, Status::UnsupportedOp,
           "this system allows no generated code: neither mprotect(PROT_EXEC) nor an executable "
@@ -81,8 +103,9 @@ CodeMemory::CodeMemory(std::span<const std::byte> code) {
 }
 
 CodeMemory::~CodeMemory() {
-  if (reusable_) memory_ = kept.exchange(memory_, std::memory_order_release);
-  if (memory_ != nullptr) munmap(memory_, bytes_);
+  if (guarded_ && bytes_ == kKeptBytes) memory_ = kept.exchange(memory_, std::memory_order_release);
+  if (memory_ == nullptr) return;
+  guarded_ ? unmap_guarded(memory_, bytes_) : static_cast<void>(munmap(memory_, bytes_));
 }
 
 }  // namespace fuseplan

@@ -24,7 +24,7 @@ class CodeMemory {
  private:
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
-  bool reusable_ = false;  ///< private memory of the size that is kept
+  bool guarded_ = false;  ///< private memory between two pages that nobody may touch
 };
 
 }  // namespace fuseplan

@@ -239,7 +239,7 @@ class TileCode {
       load_weight(weight(vector), vector, weights);
     for (const int pixel : pixels) {
       if (load == Load::whole && spec_.vectors == 1 && code_.is_avx512()) {
-        add_product(sum(pixel, 0), weight(0), code_.ptr_b[input(offset, pixel)]);
+        add_product(sum(pixel, 0), weight(0), code_.ptr_b[rax + input(offset, pixel).displacement]);
         continue;
       }
       load_pixel(broadcast(), input(offset, pixel), load);
@@ -260,21 +260,21 @@ class TileCode {
     }
   }
 
-  Xbyak::RegExp input(std::int64_t offset, int pixel) const {
-    return rax + static_cast<int>(offset + pixel * spec_.steps.pixel);
+  Near input(std::int64_t offset, int pixel) const {
+    return {rax.getIdx(), static_cast<std::int32_t>(offset + pixel * spec_.steps.pixel)};
   }
 
-  void load_pixel(const Vec& d, const Xbyak::RegExp& at, Load load) {
+  void load_pixel(const Vec& d, Near at, Load load) {
     if (load == Load::single)
-      code_.vpbroadcastw(d | even_halves_ | code_.T_z, word[at]);
+      code_.vpbroadcastw(d | even_halves_ | code_.T_z, word[rax + at.displacement]);
     else
-      code_.vbroadcastss(d, dword[at]);
+      code_.vbroadcastss(d.getIdx(), at);
   }
 
   void load_weight(const Vec& d, int vector, std::int64_t at) {
     const int from = static_cast<int>(at) + vector * code_.bytes();
-    code_.vmovups(d, ptr[r9 + from]);
-    code_.prefetcht0(ptr[r9 + rsi + from]);
+    code_.vmovups(d.getIdx(), Near{r9.getIdx(), from});
+    code_.prefetcht0(Near{r9.getIdx(), from, rsi.getIdx()});
   }
 
   void add_product(const Vec& sum, const Vec& a, const Xbyak::Operand& b) {

@@ -116,21 +116,21 @@ bool ChainPointers::is_at_hand(int element) const {
   return find(Of::element, element).reg.has_value();
 }
 
-Xbyak::Address ChainPointers::at(const Pointer& pointer, std::int64_t bytes, int width) {
-  const Xbyak::Reg64 base = pointer.reg.value_or(rax);
+Near ChainPointers::at(const Pointer& pointer, std::int64_t bytes) {
   if (!pointer.reg) code_.mov(rax, code_.stack_word(pointer.word));
-  const Xbyak::RegExp place = base + static_cast<int>(bytes);
-  return width == 1 ? byte[place] : width == 2 ? word[place] : ptr[place];
+  return {pointer.reg ? pointer.reg->getIdx() : rax.getIdx(), static_cast<std::int32_t>(bytes)};
 }
 
-Xbyak::Address ChainPointers::output(const TilePlace& place) {
+Near ChainPointers::output(const TilePlace& place) {
   return at(find(Of::output), spec_.output.offset(place));
 }
 
 Xbyak::Address ChainPointers::element(int index, const TilePlace& place) {
   const FinishTensor& tensor = spec_.elements[static_cast<std::size_t>(index)];
-  const int width = tensor.per_lane ? 4 : static_cast<int>(size_of(tensor.dtype));
-  return at(find(Of::element, index), tensor.offset(place), width);
+  const Near from = at(find(Of::element, index), tensor.offset(place));
+  const std::size_t width = tensor.per_lane ? 4 : size_of(tensor.dtype);
+  const Xbyak::RegExp there = Xbyak::Reg64(from.base) + from.displacement;
+  return width == 1 ? byte[there] : width == 2 ? word[there] : ptr[there];
 }
 
 Xbyak::Address ChainPointers::channel(int root, const TilePlace& place) {

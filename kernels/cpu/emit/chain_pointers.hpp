@@ -27,7 +27,7 @@ class ChainPointers {
 
   // Memory of one element or more. If its pointer waits on the stack, rax holds it until the next
   // one is asked for.
-  Xbyak::Address output(const TilePlace& place);
+  Near output(const TilePlace& place);
   Xbyak::Address element(int index, const TilePlace& place);
   Xbyak::Address channel(int root, const TilePlace& place);
   Xbyak::Address uniform(int root);
@@ -45,7 +45,7 @@ class ChainPointers {
     int word = 0;
   };
   const Pointer& find(Of of, int index = 0) const;
-  Xbyak::Address at(const Pointer& pointer, std::int64_t bytes, int width = 4);
+  Near at(const Pointer& pointer, std::int64_t bytes);
   std::int64_t bytes(const Pointer& pointer, const TilePlace& by) const;
 
   VectorCode& code_;

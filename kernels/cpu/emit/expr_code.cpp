@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/emit/expr_code.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -154,6 +155,16 @@ int work_of(const Expr& expr) {
     work += is_function || node.fn == Fn::pow_ ? 10 : 1;
   }
   return work;
+}
+
+bool brings_constants(const Expr& expr) {
+  constexpr Fn kPlain[] = {Fn::add_, Fn::sub_, Fn::mul_, Fn::div_, Fn::min_, Fn::max_, Fn::fma_};
+  for (Ref i = 0; i < expr.graph.size(); ++i) {
+    const Node& node = expr.graph[i];
+    if (node.leaf == Leaf::none && std::ranges::find(kPlain, node.fn) == std::end(kPlain))
+      return true;
+  }
+  return false;
 }
 
 int vectors_per_turn(const Expr& expr) {

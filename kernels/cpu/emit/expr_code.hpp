@@ -18,6 +18,9 @@ class LeafSource {
   /// A register that holds the leaf and must not be written, or memory that holds a whole vector
   /// of it and stays addressable until the expression is done. Nothing if neither is at hand.
   virtual std::optional<Source> find(const Node& /*leaf*/) { return std::nullopt; }
+  /// A register of the pool that holds the leaf and becomes the expression's, to overwrite and to
+  /// give back; asked before the others, once for each leaf. Nothing if it is to stay as it is.
+  virtual std::optional<int> take(const Node& /*leaf*/) { return std::nullopt; }
   /// Loads the leaf; asked only for leaves that `find` does not know, never for constants. May be
   /// called again for the same leaf, if registers are short.
   virtual void load(const Vec& d, const Node& leaf) = 0;
@@ -31,6 +34,8 @@ inline constexpr int kExprRegisters = 10;
 
 /// About how many instructions the expression takes for a vector.
 int work_of(const Expr& expr);
+/// Whether functions of it read constants besides its leaves.
+bool brings_constants(const Expr& expr);
 /// Vectors to compute per turn of a loop: enough work to hide the loop, not too much code.
 int vectors_per_turn(const Expr& expr);
 

@@ -48,7 +48,18 @@ void ExprValues::begin(Ref ref) {
     Value& value = at(arg);
     while (value.uses.next < value.uses.end && uses_.positions[value.uses.next] <= ref)
       ++value.uses.next;
+    take(arg);
   }
+}
+
+/// The leaf's register, if it is to be had, at the first use.
+void ExprValues::take(Ref ref) {
+  Value& value = at(ref);
+  if (node(ref).leaf == Leaf::none || value.taken || value.reg >= 0) return;
+  const auto reg = leaves_.take(node(ref));
+  if (!reg) return;
+  value.taken = true;
+  own(ref, *reg);
 }
 
 void ExprValues::end() {
@@ -91,7 +102,7 @@ void ExprValues::evict_one() {
   }
   if (victim == kNoRef) return;
   Value& value = at(victim);
-  if (node(victim).leaf == Leaf::none && value.slot < 0) {
+  if ((value.taken || node(victim).leaf == Leaf::none) && value.slot < 0) {
     value.slot = code_.take_slot();
     code_.vmovups(code_.slot(value.slot), code_.vec(value.reg));
   }

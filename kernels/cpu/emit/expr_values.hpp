@@ -43,6 +43,7 @@ class ExprValues : RegisterPool::Evictor {
   struct Value {
     int reg = -1, slot = -1;
     bool pinned = false;
+    bool taken = false;   ///< a leaf that only its register holds, or the stack
     ExprUses::Span uses;  ///< that are still to come
   };
   void evict_one() override;
@@ -50,6 +51,7 @@ class ExprValues : RegisterPool::Evictor {
   Value& at(Ref ref) { return values_[static_cast<std::size_t>(ref)]; }
   const Value& at(Ref ref) const { return values_[static_cast<std::size_t>(ref)]; }
   void own(Ref ref, int reg);
+  void take(Ref ref);
   void forget(Value& value);
   std::optional<Source> outside(Ref ref);
   const Node& node(Ref ref) const { return expr_.graph[ref]; }

@@ -16,7 +16,11 @@ constexpr int kLongRow = 12;  ///< in vectors
 class RowsEmitter {
  public:
   explicit RowsEmitter(const RowsSpec& spec)
-      : spec_(spec), code_(spec.isa), leaves_(code_, spec), unroll_(vectors_per_turn(spec.body)) {}
+      : spec_(spec),
+        uses_(spec.body),
+        code_(spec.isa),
+        leaves_(code_, spec),
+        unroll_(vectors_per_turn(spec.body)) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -74,6 +78,7 @@ class RowsEmitter {
   /// Gives the registers that the body leaves over to the constants it uses most. What it needs
   /// shows when it is emitted once for nothing.
   void hoist_constants() {
+    if (!has_constants()) return;
     RowsEmitter trial(spec_);
     trial.code_.enter();
     trial.leaves_.start(RowsLeaves::Rows::many);
@@ -85,6 +90,15 @@ class RowsEmitter {
     const std::size_t needed = before - trial.code_.vectors().lowest();
     for (const std::uint32_t value : trial.code_.used_constants())
       if (code_.vectors().free() > needed) code_.hoist(value);
+  }
+
+  /// Whether the body may read constants that no register holds yet.
+  bool has_constants() {
+    const Graph& graph = spec_.body.graph;
+    bool has = brings_constants(spec_.body) || Storage::brings_constants(spec_.output);
+    for (Ref i = 0; i < graph.size(); ++i)
+      has = has || (graph[i].leaf == Leaf::constant && !leaves_.find(graph[i]));
+    return has;
   }
 
   /// The last count() lanes of a row and the first of the next, which starts behind them.
@@ -119,7 +133,7 @@ class RowsEmitter {
 
   void vector(int number, bool partial) {
     leaves_.select(number, partial);
-    emit_expr(code_, spec_.body, leaves_, [&](std::size_t, const Vec& value) {
+    emit_expr(code_, spec_.body, uses_, leaves_, [&](std::size_t, const Vec& value) {
       if (partial) {
         leaves_.storage().store_partial(leaves_.output(), value, spec_.output);
       } else {
@@ -147,6 +161,7 @@ class RowsEmitter {
   }
 
   const RowsSpec& spec_;
+  const ExprUses uses_;
   VectorCode code_;
   RowsLeaves leaves_;
   int unroll_, rows_ = 0, lanes_ = 0;

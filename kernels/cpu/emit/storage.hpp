@@ -14,6 +14,9 @@ namespace fuseplan::cpu {
 /// base/saturate.hpp. i32 can be loaded only.
 class Storage {
  public:
+  /// Whether storing such elements takes constants.
+  static bool brings_constants(DType dtype) { return dtype == DType::bf16 || is_byte(dtype); }
+
   /// Registers that partial transfers may clobber on AVX2, besides the flags.
   struct Scratch {
     Xbyak::Reg64 address, value, index;

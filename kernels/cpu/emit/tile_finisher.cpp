@@ -6,11 +6,30 @@
 namespace fuseplan::cpu {
 namespace {
 
+/// By one leaf, which may stand in several places.
+bool reads_input_once(const Graph& graph) {
+  int leaves = 0;
+  for (Ref i = 0; i < graph.size(); ++i)
+    if (graph[i].leaf == Leaf::input) ++leaves;
+  return leaves == 1;
+}
+
 // More sums than that are worth moving one to the stack for a value that all of them read.
 constexpr std::size_t kManySums = 8;
 constexpr std::size_t kMostKept = 8;
 
 }  // namespace
+
+TileFinisher::TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers,
+                           Storage& storage, FinishNeeds* shared)
+    : code_(code),
+      spec_(spec),
+      uses_(spec.body),
+      reads_sum_once_(reads_input_once(spec.body.graph)),
+      pointers_(pointers),
+      storage_(storage),
+      own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
+      needs_(shared != nullptr ? *shared : own_needs_) {}
 
 // The most wanted first: without a register each sum reads channel values from memory, and
 // constants only where they stand first in an instruction.
@@ -161,9 +180,17 @@ void TileFinisher::finish_one(std::size_t index) {
     code_.vcvtdq2ps(to, sum_);
     sum_ = Source(to);
   }
+  owns_sum_ = !waits && !parts_[index];
   emit_expr(code_, spec_.body, uses_, *this,
             [&](std::size_t, const Vec& value) { store(index, value); });
-  if (!waits && !parts_[index]) code_.vectors().give(sum.reg);
+  if (owns_sum_) code_.vectors().give(sum.reg);
+  owns_sum_ = false;
+}
+
+std::optional<int> TileFinisher::take(const Node& leaf) {
+  if (leaf.leaf != Leaf::input || !owns_sum_ || !reads_sum_once_) return std::nullopt;
+  owns_sum_ = false;
+  return sum_.reg().getIdx();
 }
 
 /// In its register from the beginning to the end, and stored as it is.
@@ -188,14 +215,14 @@ void TileFinisher::finish_alike(std::size_t index) {
   const auto moved = [&]<typename Number>(Number& reg) {
     if (reg == model_->sum.reg) reg = static_cast<Number>(sum.reg);
   };
-  for (WideInstruction instruction : *model_->instructions) {
+  for (VectorInstruction instruction : *model_->instructions) {
     moved(instruction.d);
     moved(instruction.source);
     if (!instruction.memory)
       moved(instruction.last);
     else
-      instruction.displacement +=
-          static_cast<std::int32_t>(pointers_.step(instruction.last, model_->sum.place, sum.place));
+      instruction.at.displacement += static_cast<std::int32_t>(
+          pointers_.step(instruction.at.base, model_->sum.place, sum.place));
     code_.put(instruction);
   }
   code_.vectors().give(sum.reg);

@@ -49,14 +49,7 @@ class TileFinisher : LeafSource {
  public:
   /// `shared`: with other kernels.
   TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage,
-               FinishNeeds* shared = nullptr)
-      : code_(code),
-        spec_(spec),
-        uses_(spec.body),
-        pointers_(pointers),
-        storage_(storage),
-        own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
-        needs_(shared != nullptr ? *shared : own_needs_) {}
+               FinishNeeds* shared = nullptr);
 
   TileFinisher(const TileFinisher&) = delete;
   TileFinisher& operator=(const TileFinisher&) = delete;
@@ -71,6 +64,7 @@ class TileFinisher : LeafSource {
   static FinishNeeds::Need need(Isa isa, const FinishSpec& spec, std::size_t kept, bool partial);
 
   std::optional<Source> find(const Node& leaf) override;
+  std::optional<int> take(const Node& leaf) override;
   void load(const Vec& d, const Node& leaf) override;
 
  private:
@@ -95,6 +89,7 @@ class TileFinisher : LeafSource {
   VectorCode& code_;
   const FinishSpec& spec_;
   ExprUses uses_;
+  bool reads_sum_once_;
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;
@@ -106,10 +101,11 @@ class TileFinisher : LeafSource {
   /// What finishing an ordinary sum takes, if it can be repeated for others.
   struct Model {
     TileSum sum;
-    std::optional<std::vector<WideInstruction>> instructions;
+    std::optional<std::vector<VectorInstruction>> instructions;
   };
   std::optional<Model> model_;
-  Source sum_{Vec(0)};  ///< being finished
+  Source sum_{Vec(0)};     ///< being finished
+  bool owns_sum_ = false;  ///< in a register that the chain may take
   TilePlace place_;
   bool partial_ = false;
 };

@@ -56,15 +56,35 @@ enum class Compare : std::uint8_t {
   gt = 0x1e
 };
 
-/// An instruction in whole 512-bit registers, by the numbers of its operands.
-struct WideInstruction {
+/// [base + index * 2^shift + displacement], by the numbers of 64-bit registers, as operands in
+/// memory mostly are: cheaper to make and to encode than an Xbyak::Address.
+struct Near {
+  std::int32_t displacement = 0;
+  std::int8_t base = 0, index = -1;  ///< -1: there is none
+  std::uint8_t shift = 0;
+
+  Near() = default;
+  Near(int base_number, std::int32_t bytes, int index_number = -1, int index_shift = 0)
+      : displacement(bytes),
+        base(static_cast<std::int8_t>(base_number)),
+        index(static_cast<std::int8_t>(index_number)),
+        shift(static_cast<std::uint8_t>(index_shift)) {}
+  operator Xbyak::Address() const {
+    const Xbyak::RegExp at = Xbyak::Reg64(base) + displacement;
+    return Xbyak::util::ptr[index < 0 ? at : at + Xbyak::Reg64(index) * (1 << shift)];
+  }
+};
+
+/// An instruction in whole registers of 512 or 256 bits, by the numbers of its operands.
+struct VectorInstruction {
   std::uint8_t map, prefix, opcode;
   std::uint8_t bytes;  ///< that it reads or writes of memory
   std::uint8_t d = 0;
   std::int8_t source = -1;                 ///< between the other two; -1: there is none
+  bool is_ymm = false;                     ///< of 256 bits, and encoded for AVX2
   bool memory = false, broadcast = false;  ///< of the last operand
-  std::uint8_t last = 0;                   ///< its register, or base register in memory
-  std::int32_t displacement = 0;
+  std::uint8_t last = 0;                   ///< its register
+  Near at = {};                            ///< or its place in memory
 };
 
 /// Position-independent vector machine code for one instruction set: registers, stack frame,
@@ -118,11 +138,10 @@ class VectorCode : public Xbyak::CodeGenerator {
   int reserve_words(int count);
   int take_slot();
   void give_slot(int slot) { free_slots_.push_back(slot); }
-  Xbyak::Address slot(int index) { return ptr[rsp + slots_offset_ + bytes() * index]; }
+  Near slot(int index) const { return {Xbyak::Operand::RSP, slots_offset_ + bytes() * index}; }
 
-  // What kernels are mostly made of, encoded here where it is in whole 512-bit registers
-  // (evex.cpp): in a fifth of the time that Xbyak takes, to the same bytes. Anything else goes to
-  // Xbyak.
+  // What kernels are mostly made of, encoded here where it is in whole registers (encoding.cpp): in
+  // a fifth of the time that Xbyak takes, to the same bytes. Anything else goes to Xbyak.
   void vaddps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
   void vsubps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
   void vmulps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
@@ -133,19 +152,28 @@ class VectorCode : public Xbyak::CodeGenerator {
   void vfmadd231ps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
   void vmovups(const Vec& d, const Xbyak::Operand& from);
   void vmovups(const Xbyak::Address& to, const Vec& from);
+  void vmovaps(const Vec& d, const Xbyak::Operand& from);
+  void vmovaps(const Xbyak::Address& to, const Vec& from);
   void vbroadcastss(const Vec& d, const Xbyak::Operand& from);
   void vmovntps(const Xbyak::Address& to, const Vec& from);
   void prefetcht0(const Xbyak::Address& at);
   void prefetcht1(const Xbyak::Address& at);
   void prefetchw(const Xbyak::Address& at);
+  // In whole registers of the set, by their numbers.
+  void vaddps(int d, int a, Near b);
+  void vmovups(int d, Near from);
+  void vmovups(Near to, int from);
+  void vbroadcastss(int d, Near from);
+  void prefetcht0(Near at);
+  void prefetchw(Near at);
   /// Zero in all lanes, by vxorps of the xmm register: that clears the rest.
   void clear(int reg);
   /// Emits an instruction again, perhaps with other operands.
-  void put(const WideInstruction& instruction);
+  void put(const VectorInstruction& instruction);
   /// Notes instructions down from here on.
   void record();
   /// Those since then, unless there were others besides that put() cannot emit.
-  std::optional<std::vector<WideInstruction>> recorded();
+  std::optional<std::vector<VectorInstruction>> recorded();
 
   /// x * 2^n for integral n in f32; over- and underflow as one multiplication. n is clobbered.
   void scale(const Vec& x, const Vec& n);
@@ -171,10 +199,15 @@ class VectorCode : public Xbyak::CodeGenerator {
     std::optional<Xbyak::Label> label;
     std::vector<std::size_t> loads;  ///< ends of instructions
   };
-  bool encode(WideInstruction instruction, const Vec& d, int source, const Xbyak::Operand& from);
-  bool encode_prefetch(std::uint8_t opcode, int field, const Xbyak::Address& at);
-  using Bytes = std::array<std::uint8_t, 16>;  ///< more than any instruction takes
-  void append(const Bytes& code, std::size_t size);
+  void put_evex(const VectorInstruction& instruction);
+  void put_vex(const VectorInstruction& instruction);
+  bool encode(VectorInstruction instruction, const Vec& d, int source, const Xbyak::Operand& from);
+  bool encode_three(const VectorInstruction& instruction, const Vec& d, const Vec& a,
+                    const Xbyak::Operand& b);
+  void put_near(VectorInstruction instruction, int d, int source, Near at);
+  bool encode_prefetch(std::uint8_t opcode, unsigned field, const Xbyak::Address& at);
+  void put_prefetch(std::uint8_t opcode, unsigned field, Near at);
+  std::uint8_t* room();
   void horner(const Vec& d, const Vec& x, const float* c, int n, int step);
   Xbyak::Address pooled(std::uint64_t value, int size);
   void loads(std::uint64_t value, int size);
@@ -190,7 +223,7 @@ class VectorCode : public Xbyak::CodeGenerator {
   std::vector<int> free_slots_;
   std::size_t frame_patch_ = 0;
   struct Recording {
-    std::vector<WideInstruction> instructions;
+    std::vector<VectorInstruction> instructions;
     std::size_t end = 0;  ///< of the last, if nothing else came between
     bool complete = true;
   };

@@ -163,9 +163,9 @@ class ColumnTiles final : public TileKernel {
         tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
     for (int k = 0; k < plan_.step; ++k)
       for (int row = 0; row < rows_; ++row) {
-        const Xbyak::RegExp line = pointers_.output({k, row, 0}).getRegExp();
+        const Near line = pointers_.output({k, row, 0});
         for (std::int64_t at = 0; at < bytes; at += kCacheLine)
-          code_.prefetchw(ptr[line + static_cast<int>(at)]);
+          code_.prefetchw({line.base, line.displacement + static_cast<int>(at)});
       }
   }
 

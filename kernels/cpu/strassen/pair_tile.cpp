@@ -113,23 +113,23 @@ class PairTileEmitter {
   void for_each_sum(int place, const F& body) {
     const std::vector<int>& sums = loop_.sums();
     for (std::size_t i = 0; i < sums.size(); ++i)
-      body(code_.vec(sums[i]), code_.slot(places_[place][i]));
+      body(sums[i], code_.slot(places_[place][i]));
   }
   void save(int place) {
-    for_each_sum(place, [&](const Vec& sum, const auto& at) { code_.vmovups(at, sum); });
+    for_each_sum(place, [&](int sum, Near at) { code_.vmovups(at, sum); });
   }
   void restore(int place) {
-    for_each_sum(place, [&](const Vec& sum, const auto& at) { code_.vmovups(sum, at); });
+    for_each_sum(place, [&](int sum, Near at) { code_.vmovups(sum, at); });
   }
   void add(int place) {
-    for_each_sum(place, [&](const Vec& sum, const auto& at) { code_.vaddps(sum, sum, at); });
+    for_each_sum(place, [&](int sum, Near at) { code_.vaddps(sum, sum, at); });
   }
   /// The sums plus what is there, to there.
   void add_to(int place) {
     Temp one(code_), other(code_);
     bool odd = false;
-    for_each_sum(place, [&](const Vec& sum, const auto& at) {
-      const Vec& both = odd ? other : one;
+    for_each_sum(place, [&](int sum, Near at) {
+      const int both = odd ? other.getIdx() : one.getIdx();
       code_.vaddps(both, sum, at);
       code_.vmovups(at, both);
       odd = !odd;
@@ -264,12 +264,12 @@ class PairTileEmitter {
     if (!spec_.continues) return apply_chain(quarter);
     Xbyak::Label kept, done;
     code_.mov(rax, code_.stack_word(kept_));
-    for_each_kept(quarter, [&](const Vec& sum, const auto& at) { code_.vaddps(sum, sum, at); });
+    for_each_kept(quarter, [&](int sum, Near at) { code_.vaddps(sum, sum, at); });
     unless_finished(kept);
     apply_chain(quarter);
     code_.jmp(done, code_.T_NEAR);
     code_.L(kept);
-    for_each_kept(quarter, [&](const Vec& sum, const auto& at) { code_.vmovups(at, sum); });
+    for_each_kept(quarter, [&](int sum, Near at) { code_.vmovups(at, sum); });
     code_.L(done);
   }
 
@@ -287,7 +287,7 @@ class PairTileEmitter {
     auto at =
         (2 * quarter.pixels + quarter.channels) * static_cast<int>(sums.size()) * code_.bytes();
     for (const int sum : sums) {
-      body(code_.vec(sum), ptr[rax + at]);
+      body(sum, {Xbyak::Operand::RAX, at});
       at += code_.bytes();
     }
   }

@@ -13,6 +13,8 @@ namespace {
 
 using Xbyak::Address;
 using Xbyak::Operand;
+using Xbyak::Xmm;
+using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 /// The same call on both; bytes of the instruction alone.
@@ -40,7 +42,7 @@ bool agree(const Emit& emit) {
 
 // Every instruction, each as a generic call: it reaches VectorCode's or Xbyak's.
 #define FUSEPLAN_THREE(name) \
-  [](auto& code, const Zmm& d, const Zmm& a, const Operand& b) { code.name(d, a, b); }
+  [](auto& code, const Xmm& d, const Xmm& a, const Operand& b) { code.name(d, a, b); }
 template <typename Visit>
 void each_of_three(const Visit& visit) {
   visit("vaddps", FUSEPLAN_THREE(vaddps));
@@ -64,17 +66,25 @@ Address memory(int base, int displacement, bool broadcast) {
   return broadcast ? Xbyak::util::ptr_b[at] : Xbyak::util::ptr[at];
 }
 
-TEST(EmitEvex, AllRegisters) {
+/// Of 512 bits, and of 256: the upper ones of these only AVX-512 has.
+template <typename Reg>
+class EmitEncodingOf : public ::testing::Test {};
+using Registers = ::testing::Types<Zmm, Ymm>;
+TYPED_TEST_SUITE(EmitEncodingOf, Registers);
+
+TYPED_TEST(EmitEncodingOf, AllRegisters) {
+  using Reg = TypeParam;
   each_of_three([](const char* name, const auto& instruction) {
     EXPECT_TRUE(agree([&](auto& code) {
       for (int d = 0; d < 32; ++d)
         for (int a = 0; a < 32; ++a)
-          for (int b = 0; b < 32; ++b) instruction(code, Zmm(d), Zmm(a), Zmm(b));
+          for (int b = 0; b < 32; ++b) instruction(code, Reg(d), Reg(a), Reg(b));
     })) << name;
   });
 }
 
-TEST(EmitEvex, AllBasesAndDisplacements) {
+TYPED_TEST(EmitEncodingOf, AllBasesAndDisplacements) {
+  using Reg = TypeParam;
   Random random;
   each_of_three([&](const char* name, const auto& instruction) {
     for (int base = 0; base < 16; ++base)
@@ -83,30 +93,35 @@ TEST(EmitEvex, AllBasesAndDisplacements) {
           const int d = static_cast<int>(random.between(0, 31));
           const int a = static_cast<int>(random.between(0, 31));
           const Address from = memory(base, displacement, broadcast);
-          ASSERT_TRUE(agree([&](auto& code) { instruction(code, Zmm(d), Zmm(a), from); }))
-              << name << " zmm" << d << ", zmm" << a << ", [r" << base << " + " << displacement
-              << "]" << (broadcast ? " to all lanes" : "");
+          ASSERT_TRUE(agree([&](auto& code) { instruction(code, Reg(d), Reg(a), from); }))
+              << name << " " << Reg(d).toString() << ", " << Reg(a).toString() << ", [r" << base
+              << " + " << displacement << "]" << (broadcast ? " to all lanes" : "");
         }
   });
 }
 
-TEST(EmitEvex, LoadsAndStores) {
+TYPED_TEST(EmitEncodingOf, LoadsAndStores) {
+  using Reg = TypeParam;
   for (int reg = 0; reg < 32; reg += 5)
     for (int base = 0; base < 16; ++base)
       for (const int displacement : kDisplacements) {
         const Address at = memory(base, displacement, false);
         const auto dword = Xbyak::util::dword[Xbyak::Reg64(base) + displacement];
         const auto all = [&](auto& code) {
-          code.vmovups(Zmm(reg), at);
-          code.vmovups(at, Zmm(reg));
-          code.vmovntps(at, Zmm(reg));
-          code.vbroadcastss(Zmm(reg), dword);
+          code.vmovups(Reg(reg), at);
+          code.vmovups(Reg(reg), Reg(31 - reg));
+          code.vmovups(at, Reg(reg));
+          code.vmovaps(Reg(reg), at);
+          code.vmovaps(Reg(reg), Reg(31 - reg));
+          code.vmovaps(at, Reg(reg));
+          code.vmovntps(at, Reg(reg));
+          code.vbroadcastss(Reg(reg), dword);
         };
         EXPECT_TRUE(agree(all)) << reg << " " << base << " " << displacement;
       }
 }
 
-TEST(EmitEvex, Prefetches) {
+TEST(EmitEncoding, Prefetches) {
   for (int base = 0; base < 16; ++base)
     for (const int displacement : kDisplacements) {
       const Address at = memory(base, displacement, false);
@@ -119,7 +134,7 @@ TEST(EmitEvex, Prefetches) {
     }
 }
 
-TEST(EmitEvex, Clears) {
+TEST(EmitEncoding, Clears) {
   for (int reg = 0; reg < 32; ++reg) {
     const Xbyak::Xmm low(reg);
     EXPECT_EQ(ours([&](auto& code) { code.clear(reg); }),
@@ -128,7 +143,7 @@ TEST(EmitEvex, Clears) {
   }
 }
 
-TEST(EmitEvex, RepeatsWhatItRecorded) {
+TEST(EmitEncoding, RepeatsWhatItRecorded) {
   using namespace Xbyak::util;
   const auto instructions = [](auto& code) {
     code.vfmadd213ps(Zmm(9), Zmm(30), ptr_b[r12 - 4]);
@@ -137,13 +152,17 @@ TEST(EmitEvex, RepeatsWhatItRecorded) {
     code.vbroadcastss(Zmm(2), dword[rbp + 512]);
     code.vmovups(ptr[rsp + 64], Zmm(11));
     code.vmovntps(ptr[r13], Zmm(0));
+    code.vfmadd231ps(Ymm(9), Ymm(15), ptr[r12 - 4]);
+    code.vmaxps(Ymm(12), Ymm(0), Ymm(5));
+    code.vbroadcastss(Ymm(2), dword[rbp + 512]);
+    code.vmovups(ptr[rsp + 64], Ymm(11));
   };
   const auto repeated = [&](auto& code) {
     code.record();
     instructions(code);
     const auto recorded = code.recorded();
     ASSERT_TRUE(recorded.has_value());
-    ASSERT_EQ(recorded->size(), 6u);
+    ASSERT_EQ(recorded->size(), 10u);
     for (const auto& instruction : *recorded) code.put(instruction);
   };
   const auto twice = xbyaks([&](auto& code) {
@@ -153,7 +172,7 @@ TEST(EmitEvex, RepeatsWhatItRecorded) {
   EXPECT_EQ(ours(repeated), twice);
 }
 
-TEST(EmitEvex, RecordsNothingThatItCannotRepeat) {
+TEST(EmitEncoding, RecordsNothingThatItCannotRepeat) {
   using namespace Xbyak::util;
   const auto is_recorded = [](const auto& emit) {
     cpu::VectorCode code(cpu::Isa::avx512);
@@ -174,11 +193,11 @@ TEST(EmitEvex, RecordsNothingThatItCannotRepeat) {
   })) << "between";
   EXPECT_FALSE(is_recorded([](auto& c) {
     c.vaddps(zmm1, zmm2, zmm3);
-    c.vaddps(ymm1, ymm2, ymm3);
+    c.vaddps(xmm1, xmm2, xmm3);
   })) << "behind";
 }
 
-TEST(EmitEvex, OthersAreXbyaks) {
+TEST(EmitEncoding, OthersAreXbyaks) {
   using namespace Xbyak::util;
   const Xbyak::Opmask k(3);
   EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm1 | k, ptr[rax]); }));
@@ -187,20 +206,20 @@ TEST(EmitEvex, OthersAreXbyaks) {
   EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[rax + rcx * 8 - 64]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[eax + 64]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vmovups(zmm3, ptr[rip + 64]); }));
-  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(ymm3, ptr[rax + 64]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovups(xmm3, ptr[rax + 64]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vaddps(zmm1, zmm2, zmm3 | c.T_rz_sae); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vaddps(zmm1 | k, zmm2, zmm3); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vaddps(ymm1, ymm2, ymm19); }));
-  EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(ymm1, ymm2, ptr[rax]); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(xmm1, xmm2, ptr[rax]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vfmadd231ps(zmm1, zmm2, ptr_b[rax + rdx]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1, xmm20); }));
-  EXPECT_TRUE(agree([&](auto& c) { c.vmovntps(ptr[rax + 32], ymm3); }));
+  EXPECT_TRUE(agree([&](auto& c) { c.vmovntps(ptr[rax + 32], xmm3); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vmovntps(ptr[rax + rcx], zmm3); }));
   EXPECT_TRUE(agree([&](auto& c) { c.prefetchw(ptr[rax + rcx * 8 - 64]); }));
   EXPECT_TRUE(agree([&](auto& c) { c.vbroadcastss(zmm1 | k | c.T_z, dword[rax + 4]); }));
 }
 
-TEST(EmitEvex, GrowsTheBuffer) {
+TEST(EmitEncoding, GrowsTheBuffer) {
   const auto many = [](auto& code) {
     for (int i = 0; i < 20000; ++i) code.vaddps(Zmm(i % 32), Zmm(i / 32 % 32), Zmm(i / 1024));
   };
