@@ -12,6 +12,8 @@ template <typename T, std::size_t N>
 using SmallVector = boost::container::small_vector<T, N>;
 template <typename T, std::size_t N>
 using StaticVector = boost::container::static_vector<T, N>;
+template <typename K, typename V, std::size_t N>
+using SmallMap = boost::container::small_flat_map<K, V, N>;
 template <typename K, typename V>
 using FlatMap = boost::container::flat_map<K, V>;
 

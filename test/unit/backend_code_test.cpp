@@ -52,6 +52,15 @@ TEST(CodeMemory, RunsAndIsNeverWritable) {
   EXPECT_EQ(rights_of(memory.data()), "r-xp");
 }
 
+TEST(CodeMemory, LiesBetweenPagesThatNobodyMayTouch) {
+  const CodeMemory small(answer()[0].code), large(answer(7, 100000)[0].code);
+  EXPECT_EQ(rights_of(small.data() - 1), "---p");
+  EXPECT_EQ(rights_of(small.data() + 65535), "r-xp");
+  EXPECT_EQ(rights_of(small.data() + 65536), "---p");
+  EXPECT_EQ(rights_of(large.data() - 1), "---p");
+  EXPECT_EQ(rights_of(large.data() + 25 * 4096), "---p");
+}
+
 // The memory of code that is gone is used again, by one at a time, and is no more writable then.
 TEST(CodeMemory, IsUsedAgain) {
   const void* place = nullptr;

@@ -19,8 +19,8 @@ using Xbyak::Zmm;
 
 /// The same call on both; bytes of the instruction alone.
 template <typename Emit>
-std::vector<std::byte> ours(const Emit& emit) {
-  cpu::VectorCode code(cpu::Isa::avx512);
+std::vector<std::byte> ours(const Emit& emit, cpu::Isa isa = cpu::Isa::avx512) {
+  cpu::VectorCode code(isa);
   emit(code);
   std::vector<std::byte> bytes(code.getSize());
   std::memcpy(bytes.data(), code.getCode(), bytes.size());
@@ -119,6 +119,74 @@ TYPED_TEST(EmitEncodingOf, LoadsAndStores) {
         };
         EXPECT_TRUE(agree(all)) << reg << " " << base << " " << displacement;
       }
+}
+
+/// All places by two registers; rsp is no index.
+template <typename Visit>
+void each_indexed(const Visit& visit) {
+  for (int base = 0; base < 16; ++base)
+    for (int index = 0; index < 16; ++index)
+      for (int shift = 0; shift < 4; ++shift)
+        for (const int displacement : {0, 4, -64, 256, -4096, 0x12344})
+          if (index != Operand::RSP) visit(cpu::Near(base, displacement, index, shift));
+}
+
+Address indexed(const cpu::Near& at) {
+  const Xbyak::RegExp index = Xbyak::Reg64(at.index) * (1 << at.shift);
+  return Xbyak::util::ptr[Xbyak::Reg64(at.base) + index + at.displacement];
+}
+
+TYPED_TEST(EmitEncodingOf, AllIndices) {
+  using Reg = TypeParam;
+  Random random;
+  each_indexed([&](const cpu::Near& at) {
+    const int reg = static_cast<int>(random.between(0, 31));
+    const Address place = indexed(at);
+    const auto all = [&](auto& code) {
+      code.vfmadd231ps(Reg(reg), Reg(31 - reg), place);
+      code.vmovups(Reg(reg), place);
+      code.vmovups(place, Reg(reg));
+      code.prefetcht0(place);
+      code.prefetchw(place);
+    };
+    ASSERT_TRUE(agree(all)) << Reg(reg).toString() << " " << +at.base << " + " << +at.index
+                            << " << " << +at.shift << " + " << at.displacement;
+  });
+}
+
+// Operands by their numbers, in the registers of either set.
+TEST(EmitEncoding, NumbersAreWholeRegisters) {
+  const auto check = [](const cpu::Near& at) {
+    for (const cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::avx2})
+      for (int reg = 0; reg < cpu::VectorCode::count(isa); reg += 3) {
+        const int other = cpu::VectorCode::count(isa) - 1 - reg;
+        const auto by_number = [&](auto& code) {
+          code.vaddps(reg, other, at);
+          code.vmovups(reg, at);
+          code.vmovups(at, reg);
+          code.vbroadcastss(reg, at);
+          code.prefetcht0(at);
+          code.prefetchw(at);
+        };
+        const auto spelled = [&]<typename Reg>(auto& code, const Address& place) {
+          code.vaddps(Reg(reg), Reg(other), place);
+          code.vmovups(Reg(reg), place);
+          code.vmovups(place, Reg(reg));
+          code.vbroadcastss(Reg(reg), Xbyak::util::dword[place.getRegExp()]);
+          code.prefetcht0(place);
+          code.prefetchw(place);
+        };
+        const Address place = at;
+        ASSERT_EQ(ours(by_number, isa), xbyaks([&](auto& code) {
+                    isa == cpu::Isa::avx512 ? spelled.template operator()<Zmm>(code, place)
+                                            : spelled.template operator()<Ymm>(code, place);
+                  }))
+            << cpu::name_of(isa) << " " << reg << " " << at.displacement;
+      }
+  };
+  for (int base = 0; base < 16; ++base)
+    for (const int displacement : kDisplacements) check({base, displacement});
+  each_indexed(check);
 }
 
 TEST(EmitEncoding, Prefetches) {

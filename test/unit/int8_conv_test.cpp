@@ -22,8 +22,7 @@ std::vector<Setting> settings() {
        {Strides::channels_first, Strides::channels_last, Strides::padded, Strides::permuted})
     for (cpu::Isa isa : vector_isas()) {
       all.push_back({isa, DotKind::pairs, strides});
-      if (cpu::host_extensions().has_vnni(isa))
-        all.push_back({isa, DotKind::quads, strides});
+      if (cpu::host_extensions().has_vnni(isa)) all.push_back({isa, DotKind::quads, strides});
     }
   return all;
 }

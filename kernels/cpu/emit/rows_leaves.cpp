@@ -183,6 +183,7 @@ void RowsLeaves::rewind() {
 
 void RowsLeaves::select(int number, bool partial) {
   number_ = number;
+  for (Stream& stream : streams_) stream.at.reset();
   partial_ = partial;
 }
 
@@ -201,9 +202,12 @@ Xbyak::Reg64 RowsLeaves::pointer(const Stream& stream) {
 
 /// Of the current vector. For a pointer on the stack, rax holds it until the next one is asked for.
 Xbyak::Address RowsLeaves::address(std::size_t number) {
-  const Stream& stream = streams_[number];
+  Stream& stream = streams_[number];
+  if (stream.at) return *stream.at;
   const int size = static_cast<int>(size_of(stream.dtype));
-  return ptr[pointer(stream) + lane() * size + number_ * code_.lanes() * size];
+  const Xbyak::Address at = ptr[pointer(stream) + lane() * size + number_ * code_.lanes() * size];
+  if (stream.reg) stream.at = at;
+  return at;
 }
 
 std::optional<Source> RowsLeaves::find(const Node& leaf) {

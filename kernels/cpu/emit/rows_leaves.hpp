@@ -43,8 +43,9 @@ class RowsLeaves : public LeafSource {
     int index = 0;
     DType dtype = DType::f32;
     bool per_lane = true;
-    std::optional<Xbyak::Reg64> reg{};  ///< of the pointer; otherwise it stays on the stack
-    int words = 0;                      ///< on the stack: pointer, step
+    std::optional<Xbyak::Reg64> reg{};   ///< of the pointer; otherwise it stays on the stack
+    int words = 0;                       ///< on the stack: pointer, step
+    std::optional<Xbyak::Address> at{};  ///< of the current vector, once it was asked for
   };
   /// A leaf that does not change along a row.
   struct Kept {

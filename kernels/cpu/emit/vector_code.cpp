@@ -73,7 +73,7 @@ void VectorCode::loads(std::uint64_t value, int size) {
 Source VectorCode::bits(std::uint32_t value) {
   ++uses_[value];
   const auto hoisted = hoisted_.find(value);
-  if (hoisted != hoisted_.end()) return hoisted->second;
+  if (hoisted != hoisted_.end()) return vec(hoisted->second);
   return {pooled(value, 4), value};
 }
 
@@ -89,14 +89,14 @@ std::vector<std::uint32_t> VectorCode::used_constants() const {
 void VectorCode::hoist(std::uint32_t value) {
   const Vec reg = vec(vectors_.take());
   load_bits(reg, value);
-  hoisted_.emplace(value, reg);
+  hoisted_.emplace(value, reg.getIdx());
 }
 
 void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
   ++uses_[value];
   const auto hoisted = hoisted_.find(value);
   if (hoisted != hoisted_.end()) {
-    vmovaps(d, hoisted->second);
+    vmovaps(d, vec(hoisted->second));
   } else if (value == 0) {
     clear(d.getIdx());
   } else {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/containers.hpp"
 #include "kernels/cpu/emit/registers.hpp"
 #include "kernels/cpu/isa.hpp"
 
@@ -197,7 +198,7 @@ class VectorCode : public Xbyak::CodeGenerator {
   /// four bytes, which is cheaper than a label.
   struct Pooled {
     std::optional<Xbyak::Label> label;
-    std::vector<std::size_t> loads;  ///< ends of instructions
+    SmallVector<std::size_t, 2> loads;  ///< ends of instructions
   };
   void put_evex(const VectorInstruction& instruction);
   void put_vex(const VectorInstruction& instruction);
@@ -217,8 +218,8 @@ class VectorCode : public Xbyak::CodeGenerator {
   RegisterPool vectors_, masks_;
   std::map<std::pair<int, std::uint64_t>, Pooled> pool_;  ///< by size and bits
   std::map<Lanes, Xbyak::Label> tables_;
-  std::map<std::uint32_t, int> uses_;
-  std::map<std::uint32_t, Vec> hoisted_;
+  SmallMap<std::uint32_t, int, 32> uses_;
+  SmallMap<std::uint32_t, int, 32> hoisted_;  ///< registers
   int words_ = 0, slots_ = 0, slots_offset_ = 0;
   std::vector<int> free_slots_;
   std::size_t frame_patch_ = 0;

@@ -112,8 +112,7 @@ class PairTileEmitter {
   template <typename F>
   void for_each_sum(int place, const F& body) {
     const std::vector<int>& sums = loop_.sums();
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      body(sums[i], code_.slot(places_[place][i]));
+    for (std::size_t i = 0; i < sums.size(); ++i) body(sums[i], code_.slot(places_[place][i]));
   }
   void save(int place) {
     for_each_sum(place, [&](int sum, Near at) { code_.vmovups(at, sum); });

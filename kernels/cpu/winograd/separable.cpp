@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/winograd/separable.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <ranges>
-#include <set>
 #include <vector>
 
+#include "base/containers.hpp"
 #include "base/status.hpp"
 
 namespace fuseplan::cpu {
@@ -132,11 +133,14 @@ void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& 
   // A map has up to 12 values at once, and 16 registers leave little.
   constexpr std::size_t kMost = 18;
   if (!code.is_avx512()) return;
-  std::set<std::uint32_t> factors;
+  SmallVector<std::uint32_t, 48> factors;
   for (const LinearMap* map : {&vertical, &horizontal})
     for (const LinearMap::Step& step : map->steps)
       for (const LinearMap::Term& term : step.terms)
-        if (std::fabs(term.factor) != 1) factors.insert(std::bit_cast<std::uint32_t>(term.factor));
+        if (std::fabs(term.factor) != 1)
+          factors.push_back(std::bit_cast<std::uint32_t>(term.factor));
+  std::ranges::sort(factors);
+  factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
   for (const std::uint32_t factor : factors | std::views::take(kMost)) code.hoist(factor);
 }
 
