@@ -34,12 +34,20 @@ std::optional<Near> near_of(const Xbyak::Address& address) {
               std::countr_zero(static_cast<unsigned>(at.getScale())));
 }
 
+/// Instead of a base register: the address is counted from the end of the instruction.
+constexpr int kBehind = -1;
+
 /// Bit 3 of a register's number, which stands in a prefix; 0 for none.
 unsigned upper_bit(int reg) { return reg < 0 ? 0 : static_cast<unsigned>(reg) >> 3 & 1; }
 
 /// Writes what follows the ModRM byte for an address, a displacement of one byte counting in
 /// `unit`s; returns the mode and base that ModRM says then.
 unsigned put_address(std::uint8_t* code, std::size_t& size, Near at, unsigned unit) {
+  if (at.base == kBehind) {
+    std::memcpy(code + size, &at.displacement, sizeof at.displacement);
+    size += sizeof at.displacement;
+    return 5;
+  }
   const unsigned low = at.base & 7;
   const bool has_index = at.index >= 0 || low == 4;  // rsp and r12 are spelled with none
   const unsigned index = at.index >= 0 ? at.index & 7 : 4;
@@ -158,6 +166,17 @@ inline void VectorCode::put_vex(const VectorInstruction& instruction) {
       instruction.memory ? put_address(code, size, at, 1) : 0xc0u | (instruction.last & 7u);
   mod_rm = byte((instruction.d & 7u) << 3 | last);
   size_ += size;
+}
+
+void VectorCode::put_load(int d) {
+  VectorInstruction load = is_avx512() ? VectorInstruction{kMap0F38, k66, 0x18, 4}
+                                       : VectorInstruction{kMap0F, kNone, 0x28, 32};
+  load.d = static_cast<std::uint8_t>(d);
+  load.is_ymm = !is_avx512();
+  load.memory = true;
+  load.at = {kBehind, 0};
+  // Not put(): it cannot be repeated elsewhere.
+  load.is_ymm ? put_vex(load) : put_evex(load);
 }
 
 void VectorCode::put_near(VectorInstruction instruction, int d, int source, Near at) {

@@ -142,6 +142,24 @@ class RowsEmitter {
     });
   }
 
+  /// So many whole vectors beside each other. All repeat the instructions of the first in other
+  /// places, if they can be repeated.
+  void neighbours(int vectors) {
+    code_.record();
+    vector(0, false);
+    const auto first = code_.recorded();
+    for (int i = 1; i < vectors; ++i) {
+      if (!first) {
+        vector(i, false);
+        continue;
+      }
+      for (VectorInstruction instruction : *first) {
+        if (instruction.memory) instruction.at.displacement += i * leaves_.step(instruction.at);
+        code_.put(instruction);
+      }
+    }
+  }
+
   /// While `vectors` whole vectors are left: compute them.
   void whole_vectors(int vectors) {
     VectorCode& c = code_;
@@ -152,7 +170,7 @@ class RowsEmitter {
     c.ja(end);
     c.align(32);
     c.L(loop);
-    for (int i = 0; i < vectors; ++i) vector(i, false);
+    neighbours(vectors);
     c.add(RowsLeaves::lane(), step);
     c.lea(c.rax, c.ptr[RowsLeaves::lane() + step]);
     c.cmp(c.rax, c.stack_word(lanes_));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/status.hpp"
 #include "kernels/cpu/chain_frame.hpp"
 
 namespace fuseplan::cpu {
@@ -208,6 +209,14 @@ Xbyak::Address RowsLeaves::address(std::size_t number) {
   const Xbyak::Address at = ptr[pointer(stream) + lane() * size + number_ * code_.lanes() * size];
   if (stream.reg) stream.at = at;
   return at;
+}
+
+int RowsLeaves::step(const Near& at) const {
+  if (at.index != lane().getIdx()) return 0;
+  const auto found = std::ranges::find_if(
+      streams_, [&](const Stream& s) { return s.reg && s.reg->getIdx() == at.base; });
+  require(found != streams_.end(), Status::InternalError, "a lane of no tensor");
+  return code_.lanes() * static_cast<int>(size_of(found->dtype));
 }
 
 std::optional<Source> RowsLeaves::find(const Node& leaf) {

@@ -33,6 +33,8 @@ class RowsLeaves : public LeafSource {
   Xbyak::Address output() { return address(output_); }
   Xbyak::Reg64 output_pointer() { return *streams_[output_].reg; }
   Storage& storage() { return storage_; }
+  /// Bytes from a place to the same one of the next vector beside it; 0 if all have it in common.
+  int step(const Near& at) const;
 
   std::optional<Source> find(const Node& leaf) override;
   void load(const Vec& d, const Node& leaf) override;

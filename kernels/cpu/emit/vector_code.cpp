@@ -100,7 +100,7 @@ void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
   } else if (value == 0) {
     clear(d.getIdx());
   } else {
-    is_avx512() ? vbroadcastss(d, ptr[rip]) : vmovaps(d, ptr[rip]);
+    put_load(d.getIdx());
     loads(value, 4);
   }
 }

@@ -205,6 +205,8 @@ class VectorCode : public Xbyak::CodeGenerator {
   bool encode(VectorInstruction instruction, const Vec& d, int source, const Xbyak::Operand& from);
   bool encode_three(const VectorInstruction& instruction, const Vec& d, const Vec& a,
                     const Xbyak::Operand& b);
+  /// Of a constant, whose place is written over the last four bytes later.
+  void put_load(int d);
   void put_near(VectorInstruction instruction, int d, int source, Near at);
   bool encode_prefetch(std::uint8_t opcode, unsigned field, const Xbyak::Address& at);
   void put_prefetch(std::uint8_t opcode, unsigned field, Near at);
