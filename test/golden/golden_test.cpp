@@ -117,7 +117,8 @@ std::string listing_of(const Binary& object) {
 }
 
 // The machines that run the tests mostly have AVX-512, where a stray instruction of it goes
-// unnoticed. All of them begin with the byte 62, and no others do.
+// unnoticed. All of them begin with the byte 62, and no others do; the constants behind the code,
+// which objdump takes for instructions as well, happen to hold none.
 TEST(Golden, KernelsForAvx2HaveNoInstructionsOfAvx512) {
   const Backend& backend = *find_device("cpu").backend;
   int kernels = 0;

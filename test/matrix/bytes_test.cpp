@@ -29,7 +29,7 @@ TEST_P(ByteOddities, InEveryTypeAndLayout) {
   const std::string channel = tensor("f32", {1, row.k, 1, 1}, "nchw");
   const std::string outputs[] = {"u8", "i8", "f32", "bf16"};
   std::uint64_t stream = 0;
-  for (const std::string& level : kLevels)
+  for (const std::string& level : kByteLevels)
     for (const char* type : {"u8", "i8"})
       for (const char* layout : {"nchw", "nhwc"}) {
         const std::string conv = conv_text(row, type, layout);
@@ -56,7 +56,7 @@ TEST(Bytes, ExtremesAreExact) {
     double input, weight;
   } kCases[] = {{"u8", 255, 127},  {"u8", 255, -128}, {"i8", -128, -128},
                 {"i8", 127, -128}, {"i8", -128, 127}, {"u8", 0, -128}};
-  for (const std::string& level : kLevels)
+  for (const std::string& level : kByteLevels)
     for (const auto& row : kCases)
       for (const char* rest :
            {":1x64x9x11:nhwc;conv(i8:40x64x3x3,pad=1x1)", ":2x33x7x7:nchw;conv(i8:18x33x1x1)",
@@ -78,7 +78,7 @@ TEST(Bytes, ExtremesAreExact) {
 
 // A sum that neither 24 bits of a float nor 16 bits of an integer hold on the way.
 TEST(Bytes, TheLongestSumIsExact) {
-  for (const std::string& level : kLevels)
+  for (const std::string& level : kByteLevels)
     for (const char* layout : {"nchw", "nhwc"}) {
       const Handle handle = handle_at(level);
       Case c(
@@ -101,7 +101,7 @@ TEST(Bytes, StoresRoundToEvenAndSaturate) {
                                       256,   -127.5,    -128.5,     -129,  3e9,   -3e9,    1e30,
                                       -1e30, kInfinity, -kInfinity, kNan,  -kNan, 1e-40};
   const std::string count = std::to_string(values.size());
-  for (const std::string& level : kLevels)
+  for (const std::string& level : kByteLevels)
     for (const char* type : {"i8", "u8"})
       for (const char* layout : {"nchw", "nhwc"}) {
         SCOPED_TRACE(std::string(type) + " " + layout + " at " + level);
@@ -131,7 +131,7 @@ TEST(Bytes, BlendWithIntegers) {
       "f16:2x35x5x3:nhwc;norm(spatial,f32:1x35x1x1);add(i8:1x35x1x1)->i8:2x35x5x3:nhwc",
       "f32:1x24x9x9:nchw;conv(f32:20x24x3x3);scale_shift(f32:1x20x1x1)->u8:1x20x7x7:nchw",
   };
-  for (const std::string& level : kLevels)
+  for (const std::string& level : kByteLevels)
     for (const char* text : kTexts)
       for (bool blend : {false, true})
         expect_right(driver::parse_problem(text), level, {.stream = 5, .blend = blend});

@@ -25,6 +25,12 @@ inline const std::vector<std::string> kLevels =
     cpu::host_extensions().tiles_bf16
         ? std::vector<std::string>{"amx", "avx512", "avx2", "portable"}
         : std::vector<std::string>{"avx512", "avx2", "portable"};
+/// The same for bytes, which have kernels for AVX-VNNI where others have AVX2's.
+inline const std::vector<std::string> kByteLevels = [] {
+  std::vector<std::string> levels = kLevels;
+  if (cpu::host_extensions().avx_vnni) levels.emplace_back("avx2_vnni");
+  return levels;
+}();
 inline const std::vector<fuseplanDataType_t> kTypes = {fuseplanFloat, fuseplanHalf,
                                                        fuseplanBFloat16};
 inline const std::vector<fuseplanDataType_t> kIntegers = {fuseplanInt8, fuseplanUint8};

@@ -58,21 +58,14 @@ const std::vector<fuseplanDataType_t>& types_of(const ProblemSpec& problem) {
   return driver::is_integer(problem.input.type) ? kIntegers : kTypes;
 }
 
-/// Levels of the problem's kernels: bytes have some for AVX-VNNI where others have AVX2's.
-std::vector<std::string> levels_of(const ProblemSpec& problem) {
-  std::vector<std::string> levels = kLevels;
-  if (driver::is_integer(problem.input.type) && cpu::host_extensions().avx_vnni)
-    levels.emplace_back("avx2_vnni");
-  return levels;
-}
-
 class Samples : public testing::TestWithParam<SolverSample> {};
 
 TEST_P(Samples, EveryTypeLayoutAndLevel) {
   const auto& [solver, index, text] = GetParam();
   const ProblemSpec original = driver::parse_problem(text);
   int run = 0, asked = 0;
-  const std::vector<std::string> levels = levels_of(original);
+  const std::vector<std::string>& levels =
+      driver::is_integer(original.input.type) ? kByteLevels : kLevels;
   for (const std::string& level : levels) {
     const Handle handle = handle_at(level);
     for (fuseplanDataType_t type : types_of(original)) {

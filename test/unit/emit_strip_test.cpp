@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -164,6 +166,39 @@ TEST_P(EmitStrip, StoresWholeLinesPastTheCaches) {
 TEST_P(EmitStrip, ReadsManyChannelValues) {
   const cpu::StripSpec spec{4 / static_cast<int>(size_of(GetParam())), kLanes};
   for (const int terms : {1, 4, 8, 12}) check({spec, GetParam(), false, false, 17, terms}, random_);
+}
+
+// A function with many constants, beside sums that wait to be joined and keep their registers.
+TEST_P(EmitStrip, AppliesFunctionsBesideSumsThatWait) {
+  constexpr int kPixels = 17;
+  for (const int vectors : {1, 2, 4})
+    for (const int terms : {0, 1, 2, 3})
+      for (const Fn function : {Fn::logistic_, Fn::tanh_}) {
+        const cpu::StripSpec spec{vectors, kLanes};
+        cpu::FinishSpec finish = finish_of({spec, GetParam(), false, false, kPixels, terms});
+        finish.body.roots = {finish.body.graph.call(function, finish.body.roots.front())};
+        const CodeMemory code(cpu::emit_strip_finisher(spec, finish));
+        const std::int64_t row = vectors * kLanes, step = row + 3;
+        std::vector<float> sums(static_cast<std::size_t>(kPixels * row));
+        for (float& sum : sums) sum = static_cast<float>(random_.between(-800, 800)) / 100;
+        const std::vector<float> zeros(static_cast<std::size_t>(row), 0.0f);
+        std::vector<double> output(static_cast<std::size_t>(kPixels * step));
+        const cpu::RowsCall chain{.output = output.data(), .channels = zeros.data()};
+        const cpu::StripCall call{sums.data(), &chain, kPixels};
+        reinterpret_cast<void (*)(const cpu::StripCall*)>(
+            reinterpret_cast<std::uintptr_t>(code.data()))(&call);
+        for (std::int64_t p = 0; p < kPixels; ++p)
+          for (std::int64_t c = 0; c < row; ++c) {
+            const double x = sums[static_cast<std::size_t>(p * row + c)];
+            const double exact = function == Fn::tanh_ ? std::tanh(x) : 1 / (1 + std::exp(-x));
+            const double unsigned_exact = GetParam() == DType::u8 ? std::max(0.0, exact) : exact;
+            const double got =
+                load_element(static_cast<Element>(GetParam()), output.data(), p * step + c);
+            const double bound = is_byte(GetParam()) ? 0.5001 : std::fabs(exact) / 250 + 1e-6;
+            ASSERT_NEAR(got, unsigned_exact, bound)
+                << vectors << " vectors, " << terms << " terms, x = " << x;
+          }
+      }
 }
 
 }  // namespace

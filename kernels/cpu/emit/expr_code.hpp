@@ -19,7 +19,8 @@ class LeafSource {
   /// of it and stays addressable until the expression is done. Nothing if neither is at hand.
   virtual std::optional<Source> find(const Node& /*leaf*/) { return std::nullopt; }
   /// A register of the pool that holds the leaf and becomes the expression's, to overwrite and to
-  /// give back; asked before the others, once for each leaf. Nothing if it is to stay as it is.
+  /// give back; asked before the others, and of a leaf that was not given again at its next use.
+  /// Nothing if it is to stay as it is.
   virtual std::optional<int> take(const Node& /*leaf*/) { return std::nullopt; }
   /// Loads the leaf; asked only for leaves that `find` does not know, never for constants. May be
   /// called again for the same leaf, if registers are short.

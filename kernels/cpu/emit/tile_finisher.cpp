@@ -48,14 +48,16 @@ std::vector<Node> TileFinisher::keepable(const Expr& body) {
 /// What the body takes, registers for the first `kept` keepable leaves included. Shows when it is
 /// emitted for nothing.
 FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_t kept,
-                                     bool partial) {
+                                     const FinishNeeds::Sums& sums) {
   const Xbyak::Reg64 any[] = {Xbyak::util::r8};
   VectorCode code(isa);
   ChainPointers pointers(code, spec, any);
   Storage storage(code, {code.rdx, code.rax, code.rcx}, spec.bf16);
   TileFinisher trial(code, spec, pointers, storage);
   const std::size_t before = code.vectors().free() - 1;
-  if (partial) storage.begin_partial(code.rcx);
+  if (sums.partial) storage.begin_partial(code.rcx);
+  // A sum that waits to be joined keeps its register beside the chain's.
+  trial.gives_sums_ = !sums.joined;
   trial.sums_.push_back({code.vectors().take(), {}, false});
   trial.parts_ = {false};
   const std::vector<Node> leaves = keepable(spec.body);
@@ -63,7 +65,7 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
     for (std::size_t i = 0; i < kept; ++i)
       trial.kept_.push_back({leaves[i], code.vectors().take()});
     trial.finish_one(0);
-    if (partial) {
+    if (sums.partial) {
       trial.sums_[0] = {code.vectors().take(), {}, true};
       trial.finish_one(0);
     }
@@ -75,15 +77,15 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
 
 std::size_t TileFinisher::registers(Isa isa, const FinishSpec& spec) {
   std::size_t kept = keepable(spec.body).size();
-  std::size_t all = need(isa, spec, kept, true).registers;
+  std::size_t all = need(isa, spec, kept, {.partial = true}).registers;
   while (all == FinishNeeds::Need::kTooMany && kept > 0)
-    all = need(isa, spec, --kept, true).registers;
+    all = need(isa, spec, --kept, {.partial = true}).registers;
   return all - kept;
 }
 
-const FinishNeeds::Need& FinishNeeds::of(std::size_t kept, bool partial) {
-  const auto [known, is_new] = known_.try_emplace({kept, partial});
-  if (is_new) known->second = TileFinisher::need(isa_, spec_, kept, partial);
+const FinishNeeds::Need& FinishNeeds::of(std::size_t kept, const Sums& sums) {
+  const auto [known, is_new] = known_.try_emplace({kept, sums});
+  if (is_new) known->second = TileFinisher::need(isa_, spec_, kept, sums);
   return known->second;
 }
 
@@ -97,16 +99,16 @@ void TileFinisher::spill(std::size_t wanted) {
   }
 }
 
-void TileFinisher::plan(bool partial) {
+void TileFinisher::plan(const FinishNeeds::Sums& sums) {
   const std::size_t movable = sums_.size() > kManySums ? sums_.size() - kManySums : 0;
   std::vector<Node> leaves = keepable(spec_.body);
   const auto fits = [&] {
     const bool worth_moving = leaves.back().leaf != Leaf::constant;
-    return needs_.of(leaves.size(), partial).registers <=
+    return needs_.of(leaves.size(), sums).registers <=
            code_.vectors().free() + (worth_moving ? movable : 0);
   };
   while (!leaves.empty() && !fits()) leaves.pop_back();
-  const FinishNeeds::Need& known = needs_.of(leaves.size(), partial);
+  const FinishNeeds::Need& known = needs_.of(leaves.size(), sums);
   const std::size_t least = std::min<std::size_t>(known.registers - leaves.size(), kExprRegisters);
   spill(least + leaves.size());
   for (const Node& leaf : leaves) kept_.push_back({leaf, code_.vectors().take()});
@@ -117,7 +119,8 @@ void TileFinisher::plan(bool partial) {
 void TileFinisher::finish(std::span<const TileSum> sums) {
   const RegisterPool before = code_.vectors();
   sums_.assign(sums.begin(), sums.end());
-  plan(std::ranges::any_of(sums, &TileSum::partial));
+  plan({.partial = std::ranges::any_of(sums, &TileSum::partial),
+        .joined = std::ranges::any_of(sums, [](const TileSum& sum) { return sum.before >= 0; })});
   find_parts();
   load_kept(Leaf::scalar);
   load_kept(Leaf::constant);
@@ -188,7 +191,8 @@ void TileFinisher::finish_one(std::size_t index) {
 }
 
 std::optional<int> TileFinisher::take(const Node& leaf) {
-  if (leaf.leaf != Leaf::input || !owns_sum_ || !reads_sum_once_) return std::nullopt;
+  if (leaf.leaf != Leaf::input || !owns_sum_ || !gives_sums_ || !reads_sum_once_)
+    return std::nullopt;
   owns_sum_ = false;
   return sum_.reg().getIdx();
 }

@@ -33,13 +33,18 @@ class FinishNeeds {
     std::size_t registers;                 ///< kTooMany: more than the set has
     std::vector<std::uint32_t> constants;  ///< most often used first
   };
-  /// With registers for the first `kept` keepable leaves, and perhaps partial sums.
-  const Need& of(std::size_t kept, bool partial);
+  /// What sums there are besides whole ones that are stored alone.
+  struct Sums {
+    bool partial = false, joined = false;
+    auto operator<=>(const Sums&) const = default;
+  };
+  /// With registers for the first `kept` keepable leaves.
+  const Need& of(std::size_t kept, const Sums& sums);
 
  private:
   Isa isa_;
   const FinishSpec& spec_;
-  std::map<std::pair<std::size_t, bool>, Need> known_;
+  std::map<std::pair<std::size_t, Sums>, Need> known_;
 };
 
 /// Applies a chain to a tile of sums where they were summed, and stores it: once for every sum, so
@@ -61,7 +66,8 @@ class TileFinisher : LeafSource {
   /// Registers that the chain takes besides a sum and what it reads at every sum alike.
   static std::size_t registers(Isa isa, const FinishSpec& spec);
   /// Emits the chain for nothing.
-  static FinishNeeds::Need need(Isa isa, const FinishSpec& spec, std::size_t kept, bool partial);
+  static FinishNeeds::Need need(Isa isa, const FinishSpec& spec, std::size_t kept,
+                                const FinishNeeds::Sums& sums);
 
   std::optional<Source> find(const Node& leaf) override;
   std::optional<int> take(const Node& leaf) override;
@@ -74,7 +80,7 @@ class TileFinisher : LeafSource {
   };
   static std::vector<Node> keepable(const Expr& body);
   void spill(std::size_t wanted);
-  void plan(bool partial);
+  void plan(const FinishNeeds::Sums& sums);
   void load_kept(Leaf leaf);
   void find_parts();
   std::vector<std::size_t> parts_before(std::size_t index) const;
@@ -104,8 +110,9 @@ class TileFinisher : LeafSource {
     std::optional<std::vector<VectorInstruction>> instructions;
   };
   std::optional<Model> model_;
-  Source sum_{Vec(0)};     ///< being finished
-  bool owns_sum_ = false;  ///< in a register that the chain may take
+  Source sum_{Vec(0)};      ///< being finished
+  bool gives_sums_ = true;  ///< their registers to the chain
+  bool owns_sum_ = false;   ///< in a register that the chain may take
   TilePlace place_;
   bool partial_ = false;
 };

@@ -37,7 +37,7 @@ double share_inside(const ConvGeometry& conv, std::size_t axis) {
   const std::int64_t stride = conv.stride[axis], length = conv.input.len[axis + 2];
   std::int64_t inside = 0;
   for (std::int64_t tap = 0; tap < taps; ++tap) {
-    // Outputs o with 0 <= o * stride + at < length.
+    // Outputs o with 0 <= o * stride + at < length. Below 0, any rounding gives no more than 0.
     const std::int64_t at = tap * conv.dilation[axis] - conv.pad_lo[axis];
     const std::int64_t first = std::clamp<std::int64_t>(ceil_div(-at, stride), 0, outputs);
     const std::int64_t end = std::clamp<std::int64_t>(ceil_div(length - at, stride), 0, outputs);
