@@ -15,6 +15,10 @@ constexpr int kMap0F = 1, kMap0F38 = 2;  // where the opcode stands
 constexpr int kNone = 0, k66 = 1;        // the prefix it would have had
 constexpr int kNoSource = -1;
 
+// Those that are spelled by operands and by numbers.
+constexpr VectorInstruction kAdd{kMap0F, kNone, 0x58, 64}, kLoad{kMap0F, kNone, 0x10, 64},
+    kStore{kMap0F, kNone, 0x11, 64}, kBroadcast{kMap0F38, k66, 0x18, 4};
+
 /// A whole register of the set it is encoded for: no mask, no rounding of its own.
 bool is_plain(const Xbyak::Operand& reg) {
   if (reg.isYMM() ? reg.getIdx() >= 16 : !reg.isZMM()) return false;
@@ -169,8 +173,7 @@ inline void VectorCode::put_vex(const VectorInstruction& instruction) {
 }
 
 void VectorCode::put_load(int d) {
-  VectorInstruction load = is_avx512() ? VectorInstruction{kMap0F38, k66, 0x18, 4}
-                                       : VectorInstruction{kMap0F, kNone, 0x28, 32};
+  VectorInstruction load = is_avx512() ? kBroadcast : VectorInstruction{kMap0F, kNone, 0x28, 32};
   load.d = static_cast<std::uint8_t>(d);
   load.is_ymm = !is_avx512();
   load.memory = true;
@@ -223,19 +226,13 @@ void VectorCode::prefetcht0(Near at) { put_prefetch(0x18, 1, at); }
 
 void VectorCode::prefetchw(Near at) { put_prefetch(0x0d, 1, at); }
 
-void VectorCode::vaddps(int d, int a, Near b) { put_near({kMap0F, kNone, 0x58, 64}, d, a, b); }
+void VectorCode::vaddps(int d, int a, Near b) { put_near(kAdd, d, a, b); }
 
-void VectorCode::vmovups(int d, Near from) {
-  put_near({kMap0F, kNone, 0x10, 64}, d, kNoSource, from);
-}
+void VectorCode::vmovups(int d, Near from) { put_near(kLoad, d, kNoSource, from); }
 
-void VectorCode::vmovups(Near to, int from) {
-  put_near({kMap0F, kNone, 0x11, 64}, from, kNoSource, to);
-}
+void VectorCode::vmovups(Near to, int from) { put_near(kStore, from, kNoSource, to); }
 
-void VectorCode::vbroadcastss(int d, Near from) {
-  put_near({kMap0F38, k66, 0x18, 4}, d, kNoSource, from);
-}
+void VectorCode::vbroadcastss(int d, Near from) { put_near(kBroadcast, d, kNoSource, from); }
 
 void VectorCode::clear(int reg) {
   std::uint8_t* const code = room();
@@ -264,44 +261,26 @@ std::optional<std::vector<VectorInstruction>> VectorCode::recorded() {
   return std::move(recording.instructions);
 }
 
-void VectorCode::vaddps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F, kNone, 0x58, 64}, d, a, b)) CodeGenerator::vaddps(d, a, b);
-}
-
-void VectorCode::vsubps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F, kNone, 0x5c, 64}, d, a, b)) CodeGenerator::vsubps(d, a, b);
-}
-
-void VectorCode::vmulps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F, kNone, 0x59, 64}, d, a, b)) CodeGenerator::vmulps(d, a, b);
-}
-
-void VectorCode::vminps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F, kNone, 0x5d, 64}, d, a, b)) CodeGenerator::vminps(d, a, b);
-}
-
-void VectorCode::vmaxps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F, kNone, 0x5f, 64}, d, a, b)) CodeGenerator::vmaxps(d, a, b);
-}
-
-void VectorCode::vfmadd132ps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F38, k66, 0x98, 64}, d, a, b)) CodeGenerator::vfmadd132ps(d, a, b);
-}
-
-void VectorCode::vfmadd213ps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F38, k66, 0xa8, 64}, d, a, b)) CodeGenerator::vfmadd213ps(d, a, b);
-}
-
-void VectorCode::vfmadd231ps(const Vec& d, const Vec& a, const Xbyak::Operand& b) {
-  if (!encode_three({kMap0F38, k66, 0xb8, 64}, d, a, b)) CodeGenerator::vfmadd231ps(d, a, b);
-}
+#define FUSEPLAN_THREE(name, ...)                                              \
+  void VectorCode::name(const Vec& d, const Vec& a, const Xbyak::Operand& b) { \
+    if (!encode_three(__VA_ARGS__, d, a, b)) CodeGenerator::name(d, a, b);     \
+  }
+FUSEPLAN_THREE(vaddps, kAdd)
+FUSEPLAN_THREE(vsubps, {kMap0F, kNone, 0x5c, 64})
+FUSEPLAN_THREE(vmulps, {kMap0F, kNone, 0x59, 64})
+FUSEPLAN_THREE(vminps, {kMap0F, kNone, 0x5d, 64})
+FUSEPLAN_THREE(vmaxps, {kMap0F, kNone, 0x5f, 64})
+FUSEPLAN_THREE(vfmadd132ps, {kMap0F38, k66, 0x98, 64})
+FUSEPLAN_THREE(vfmadd213ps, {kMap0F38, k66, 0xa8, 64})
+FUSEPLAN_THREE(vfmadd231ps, {kMap0F38, k66, 0xb8, 64})
+#undef FUSEPLAN_THREE
 
 void VectorCode::vmovups(const Vec& d, const Xbyak::Operand& from) {
-  if (!encode({kMap0F, kNone, 0x10, 64}, d, kNoSource, from)) CodeGenerator::vmovups(d, from);
+  if (!encode(kLoad, d, kNoSource, from)) CodeGenerator::vmovups(d, from);
 }
 
 void VectorCode::vmovups(const Xbyak::Address& to, const Vec& from) {
-  if (!encode({kMap0F, kNone, 0x11, 64}, from, kNoSource, to)) CodeGenerator::vmovups(to, from);
+  if (!encode(kStore, from, kNoSource, to)) CodeGenerator::vmovups(to, from);
 }
 
 void VectorCode::vmovaps(const Vec& d, const Xbyak::Operand& from) {
@@ -317,7 +296,7 @@ void VectorCode::vmovntps(const Xbyak::Address& to, const Vec& from) {
 }
 
 void VectorCode::vbroadcastss(const Vec& d, const Xbyak::Operand& from) {
-  if (!from.isMEM() || !encode({kMap0F38, k66, 0x18, 4}, d, kNoSource, from))
+  if (!from.isMEM() || !encode(kBroadcast, d, kNoSource, from))
     CodeGenerator::vbroadcastss(d, from);
 }
 
