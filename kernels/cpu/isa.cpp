@@ -68,6 +68,7 @@ constexpr CoreRates kZen5{
     .product = 0.52,
     .half_vector = 1,
     .plane_load = 10,
+    .plane_stall = 1,
     .addition = 0,
     .turned_store = 16,
     .far_turned_store = 32,

@@ -94,7 +94,7 @@ std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
   const std::int64_t bytes = bytes_of(tensors);
-  // Parts of lines whose other parts follow later are no gain: bf16 was 10 % slower by halves.
+  // Parts of lines whose other parts follow late are no gain: bf16 was 10 % slower by halves.
   const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
   if (bytes < kFarBytes || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
     return make(false);

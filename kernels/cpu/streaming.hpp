@@ -20,8 +20,8 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
 /// output is small, or not made of whole cache lines, or is not stored line by line. Kernels store
-/// runs of `lanes` elements at once, from a multiple of as many on. A launch streams if this host
-/// gains by it.
+/// runs of `lanes` elements at once, or with a few other lines between their parts, from a multiple
+/// of as many on. A launch streams if this host gains by it.
 std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);

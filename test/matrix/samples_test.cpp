@@ -32,11 +32,13 @@ struct Reach {
 };
 Reach reach_of(std::string_view id, bool integer) {
   const int pairs = cpu::host_extensions().fast_bf16 ? 2 : 0;
+  // Elsewhere the highest level is AVX2 once more.
+  const bool wide = cpu::host_isa() == cpu::Isa::avx512;
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_statistics", {3, 3}},
-      // On AVX2 groups that fill vectors, with channels last.
-      {"cpu_grouped", {1, 3, 0, 3}},
+      // On AVX2 f32 with channels first, and groups that fill vectors with channels last.
+      {"cpu_grouped", wide ? Reach{1, 3, 0, 4} : Reach{0, 3, -2, 12}},
       // bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_conv1x1", {2, 3, pairs}},
       // Where loads take as long as multiply-adds, on AVX2 on every core, samples may gain too
@@ -46,7 +48,7 @@ Reach reach_of(std::string_view id, bool integer) {
       {"cpu_stem", {2, 3, pairs}},
       {"cpu_int8", {2, 2}},
       // f32 and f16 are split into pieces, which small samples do not gain by.
-      {"cpu_matrix", {1, integer ? 2 : 3, integer ? 0 : 4}},
+      {"cpu_matrix", {wide ? 1 : 0, integer ? 2 : 3, integer ? 0 : 4}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/integer.hpp"
 #include "expr/passes.hpp"
 #include "kernels/cpu/conv1x1/cut.hpp"
@@ -99,6 +101,19 @@ TEST(Conv1x1Refusal, OfLayoutsWithoutRows) {
   const auto refusal = conv1x1_refusal(problem, chain_of(problem), Isa::avx2);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_NE(refusal->find("contiguous"), std::string::npos) << *refusal;
+}
+
+// Of lines that no piece divides.
+TEST(Conv1x1Cut, StepIsTheLargestThatAllPiecesEndAt) {
+  for (std::int64_t length = 1; length < 130; ++length)
+    for (const int unit : {1, 8, 16})
+      for (int most = 1; most < 9; ++most) {
+        const Cut cut(length, unit, most);
+        std::int64_t common = 0;
+        for (std::int64_t piece = 1; piece <= cut.pieces(); ++piece)
+          common = std::gcd(common, cut.first(piece));
+        EXPECT_EQ(cut.step(), common) << length << " " << unit << " " << most;
+      }
 }
 
 TEST(Conv1x1Cut, FindsThePieceOfAPlace) {

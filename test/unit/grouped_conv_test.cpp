@@ -70,14 +70,14 @@ const ConvCase kCases[] = {
 
 class Grouped : public ::testing::TestWithParam<std::tuple<Isa, Strides>> {
  protected:
-  // On AVX2 the family takes channels in lanes only, and of groups that permutations of whole
-  // vectors can serve.
+  // On AVX2 the family takes columns of f32 in lanes, and channels of groups that permutations of
+  // whole vectors can serve.
   static bool is_taken(const Problem& problem) {
     const auto [isa, strides] = GetParam();
     const auto& weights = problem.conv()->weights.lens;
     if (strides == Strides::channels_first) {
       const auto& stride = problem.conv()->conv.stride;
-      return isa == Isa::avx512 && stride.back() <= 2;
+      return (isa == Isa::avx512 || problem.input().dtype == DType::f32) && stride.back() <= 2;
     }
     const std::int64_t inputs = weights[1], outputs = weights[0] / problem.conv()->conv.groups;
     const bool whole = (inputs == 2 || inputs == 4) && weights[0] % 8 == 0;
@@ -99,7 +99,9 @@ void expect_right(const Problem& problem, const cpu::Target& target, Random& ran
   const auto refusal = cpu::grouped_refusal(problem, test.chain(), target);
   ASSERT_FALSE(refusal) << *refusal << to_text(problem);
   const FlushDenormals flush;
-  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), target)) {
+  const auto configs = cpu::grouped_configs(problem, test.chain(), target);
+  ASSERT_FALSE(configs.empty()) << to_text(problem);
+  for (const cpu::GroupedConfig& config : configs) {
     EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), target, config))))
         << to_text(config) << " on " << name_of(target);
     if (!all_configs) return;
@@ -115,7 +117,7 @@ TEST_P(Grouped, Shapes) {
       const DType in = kTypes[number % 3], out = kTypes[number / 3 % 3];
       SCOPED_TRACE(++number);
       const Problem problem = conv_problem(shape, {in, out, strides}, tail, random);
-      if (is_taken(problem)) expect_right(problem, isa, random, number % 4 == 1);
+      if (is_taken(problem)) expect_right(problem, isa, random, number % 5 == 1);
     }
 }
 
@@ -225,15 +227,19 @@ TEST_P(Grouped, GapsBetweenRowsAndImages) {
 
 TEST(GroupedRefusal, SaysWhy) {
   Random random(57);
-  const auto reason = [&](const ConvCase& shape, Strides strides, Isa isa) {
-    const Problem problem =
-        conv_problem(shape, {DType::f32, DType::f32, strides}, Tail::none, random);
+  const auto reason = [&](const ConvCase& shape, Strides strides, Isa isa,
+                          DType type = DType::f32) {
+    const Problem problem = conv_problem(shape, {type, type, strides}, Tail::none, random);
     return cpu::grouped_refusal(problem, optimize(lower(problem), {}), isa).value_or("");
   };
   const ConvCase plain = grouped(1, 9, 9, {8, 1, 1}, k3x3);
   EXPECT_EQ(reason(plain, Strides::channels_last, Isa::avx2), "");
   EXPECT_NE(reason(plain, Strides::channels_last, Isa::portable), "");
-  EXPECT_NE(reason(plain, Strides::channels_first, Isa::avx2).find("contiguous"),
+  EXPECT_EQ(reason(plain, Strides::channels_first, Isa::avx2), "");
+  EXPECT_NE(reason(plain, Strides::channels_first, Isa::avx2, DType::f16).find("input in f32"),
+            std::string::npos);
+  EXPECT_NE(reason(grouped(1, 9, 9, {8, 1, 1}, {3, 3, 3, 1, 1}), Strides::channels_first, Isa::avx2)
+                .find("column stride 1 or 2"),
             std::string::npos);
   // Permutations of whole vectors need inputs that fill them.
   for (const Groups& groups : {Groups{8, 4, 4}, Groups{4, 2, 2}})
@@ -251,13 +257,16 @@ TEST(GroupedRefusal, SaysWhy) {
 }
 
 TEST(GroupedSolver, OffersItOnBothSets) {
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    const Problem problem = parse_problem("f32:1x32x9x9:nhwc;conv(f32:32x4x3x3,pad=1x1,groups=8)");
-    const SplitChain chain = optimize(lower(problem), {});
-    Verdict verdict("cpu_grouped");
-    find_solver("cpu_grouped")->accepts({problem, chain, {.backend = "cpu", .isa = isa}}, verdict);
-    EXPECT_TRUE(verdict.accepted()) << cpu::name_of(isa);
-  }
+  for (const char* text : {"f32:1x32x9x9:nhwc;conv(f32:32x4x3x3,pad=1x1,groups=8)",
+                           "f32:1x35x9x9:nchw;conv(f32:21x5x3x3,pad=1x1,groups=7)"})
+    for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+      const Problem problem = parse_problem(text);
+      const SplitChain chain = optimize(lower(problem), {});
+      Verdict verdict("cpu_grouped");
+      find_solver("cpu_grouped")
+          ->accepts({problem, chain, {.backend = "cpu", .isa = isa}}, verdict);
+      EXPECT_TRUE(verdict.accepted()) << cpu::name_of(isa) << " " << text;
+    }
 }
 
 // Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly

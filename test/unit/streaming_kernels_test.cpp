@@ -9,6 +9,7 @@ namespace {
 
 struct Layer {
   const char *solver, *text;
+  const char* config = nullptr;  ///< the solver's first
 };
 
 // 27.5 MB: 16 channels, or 32 where these are two halves of lines.
@@ -27,16 +28,30 @@ constexpr Layer kLayers[] = {
     {"cpu_conv1x1", "f32:1x12x640x672:nhwc;conv(f32:16x12x1x1);activation(relu)"},
 };
 
-// Vectors of AVX2 are half lines: only kernels that store the other half right after stream.
+// Vectors of AVX2 are half lines: only kernels stream that store the other half soon.
 constexpr Layer kNarrowLayers[] = {
     {"cpu_direct", "f32:1x3x320x672:nhwc;conv(f32:32x3x3x3,pad=1x1);bias(f32:1x32x1x1)"},
     {"cpu_direct", "f32:1x9x320x672:nhwc;conv(f32:32x9x1x1);activation(relu)"},
     {"cpu_direct", "f32:1x9x224x672:nhwc;conv(f32:48x9x1x1);activation(relu)"},
     {"cpu_direct", "f16:1x3x640x672:nhwc;conv(f16:32x3x3x3,pad=1x1);bias(f16:1x32x1x1)"},
+    {"cpu_conv1x1", "f32:1x12x320x672:nhwc;conv(f32:32x12x1x1);activation(relu)"},
+    {"cpu_conv1x1", "f32:1x12x640x672:nchw;conv(f32:16x12x1x1);activation(relu)",
+     "pixels:6x2,block=1024,staged=0"},
+    {"cpu_strassen", "f32:1x12x320x672:nhwc;conv(f32:32x12x1x1);activation(relu)"},
+    {"cpu_depthwise", "f32:1x16x640x672:nchw;conv(f32:16x1x3x3,pad=1x1,groups=16)", "2x2"},
+    {"cpu_grouped", "f32:1x16x640x672:nchw;conv(f32:16x2x3x3,pad=1x1,groups=8)", "2x2"},
+    {"cpu_depthwise", "f32:1x16x1280x1344:nchw;conv(f32:16x1x3x3,pad=1x1,stride=2x2,groups=16)",
+     "1x4"},
 };
-// Groups that begin within lines.
+// Groups, and tiles of one or three vectors, that begin within lines.
 constexpr Layer kBrokenLayers[] = {
     {"cpu_direct", "f32:1x16x112x672:nhwc;conv(f32:112x8x3x3,pad=1x1,groups=2);activation(relu)"},
+    {"cpu_conv1x1", "f32:1x12x224x672:nhwc;conv(f32:48x12x1x1);activation(relu)",
+     "channels:4x3,block=256,staged=0"},
+    {"cpu_strassen", "f32:1x12x640x672:nchw;conv(f32:16x12x1x1);activation(relu)",
+     "pixels:4x3,block=4096,staged=0"},
+    {"cpu_depthwise", "f32:1x16x640x672:nchw;conv(f32:16x1x3x3,pad=1x1,groups=16)", "2x3"},
+    {"cpu_grouped", "f32:1x16x640x672:nchw;conv(f32:16x2x3x3,pad=1x1,groups=8)", "4x1"},
 };
 
 void check(const Layer& layer, cpu::Isa isa, Random& random, bool streams = true) {
@@ -45,7 +60,8 @@ void check(const Layer& layer, cpu::Isa isa, Random& random, bool streams = true
   Traits traits{.backend = "cpu", .isa = isa};
   const Question question{test.problem(), test.chain(), traits};
   const Solver& chosen = *find_solver(layer.solver);
-  const Kernel kernel = chosen.build(question, chosen.first_config(question));
+  const Kernel kernel = chosen.build(
+      question, layer.config != nullptr ? layer.config : chosen.first_config(question));
   int streaming = 0;
   for (const cpu::Function& function : kernel.cpu->emit())
     streaming += function.name.ends_with("_streaming") ? 1 : 0;

@@ -24,6 +24,8 @@ class Cut {
   std::int64_t pieces() const { return pieces_; }
   std::int64_t length() const { return length_; }
   int size() const { return static_cast<int>(size_); }  ///< of the longest piece, in units
+  /// In rows or lanes: all pieces but the last end at multiples of it.
+  std::int64_t step() const { return (long_ == pieces_ ? size_ : 1) * unit_; }
   /// In rows or lanes; pieces() gives the end, rounded up to whole units.
   std::int64_t first(std::int64_t piece) const {
     return (piece * size_ - std::max<std::int64_t>(0, piece - long_)) * unit_;

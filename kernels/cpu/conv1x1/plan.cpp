@@ -29,8 +29,8 @@ void lay_out_stage(Conv1x1Plan& plan) {
   const Conv1x1Shape& shape = plan.shape;
   const bool readable = plan.config.by_channel || contiguous_along(shape.conv.input, 4);
   plan.staged = plan.config.staged || !shape.reads_in_place() || !readable;
-  plan.stages_channels_inner =
-      plan.staged && plan.config.by_channel && shape.conv.input.stride[1] == 1;
+  plan.stages_channels_inner = plan.staged && plan.config.by_channel &&
+                               (shape.conv.input.stride[1] == 1 || turns_planes(shape));
   if (!plan.staged) {
     plan.stage_pixel = shape.conv.input.stride[4];
     plan.stage_channel = shape.conv.input.stride[1];
@@ -127,7 +127,9 @@ bool Conv1x1Plan::streams_weights() const {
 }
 
 std::int64_t Conv1x1Plan::stage_floats(std::int64_t pieces) const {
-  return std::max(pieces * pixels.size() * pixel_unit() * stage_pixel,
+  // Planes are turned square by square: columns behind the last pixel have a place, too.
+  const std::int64_t behind = stages_channels_inner ? shape.lanes() : 0;
+  return std::max((pieces * pixels.size() * pixel_unit() + behind) * stage_pixel,
                   shape.inputs() * stage_channel);
 }
 

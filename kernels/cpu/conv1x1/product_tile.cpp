@@ -67,7 +67,7 @@ class ProductEmitter {
     pointers_.read(rcx);
     if (!spec_.loop.is_partial()) return;
     c.mov(kTail, spec_.loop.tail);
-    storage_.begin_partial(kTail);
+    storage_.begin_partial(kTail, spec_.loop.tail);
   }
 
   void start_next_piece() {

@@ -84,7 +84,9 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
     if (streaming) stream_output(made);
     return std::make_shared<Conv1x1Recipe>(std::move(made), chain);
   };
-  return plan.finishes ? with_streaming(plan.shape.tensors(), chain, plan.shape.lanes(), make)
+  const Cut& lanes = config.by_channel ? plan.channels : plan.pixels;
+  return plan.finishes ? with_streaming(plan.shape.tensors(), chain,
+                                        lanes_of_run(plan.shape, lanes.step()), make)
                        : make(false);
 }
 

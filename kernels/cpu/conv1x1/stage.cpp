@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/integer.hpp"
 #include "base/memory.hpp"
 
 namespace fuseplan::cpu {
@@ -39,27 +40,58 @@ std::span<const Run> runs_of(const Conv1x1Shape& shape, std::int64_t first, std:
   return {runs, count};
 }
 
+void copy_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+                 std::span<const Run> runs, float* scratch) {
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  for (const Run& run : runs)
+    for (std::int64_t i = 0; i < run.count; ++i)
+      moves.widen(image + (run.input + i * run.step) * bytes, 1,
+                  scratch + (run.pixel + i) * plan.stage_pixel, plan.shape.inputs());
+}
+
+/// Lines of as many planes as a vector has lanes become squares. The last planes are turned a
+/// second time if they are fewer; columns behind a run's end land where the next run's will.
+void turn_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+                 std::span<const Run> runs, float* scratch, Scratch& lists) {
+  const std::int64_t channels = plan.shape.inputs(), lanes = moves.lanes;
+  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  std::int64_t longest = 0;
+  for (const Run& run : runs) longest = std::max(longest, run.count);
+  const std::int64_t pitch = round_up(longest, lanes) | lanes;  // no multiple of 4 KB
+  float* lines = lists.take_array<float>(static_cast<std::size_t>(lanes * pitch));
+  for (std::int64_t c = 0; c < channels; c += lanes) {
+    const std::int64_t first = std::min(c, channels - lanes);
+    for (const Run& run : runs) {
+      for (std::int64_t i = 0; i < lanes; ++i)
+        moves.widen(image + (run.input + (first + i) * channel_step) * bytes, run.step,
+                    lines + i * pitch, run.count);
+      moves.turn(lines, pitch, lanes, run.count, scratch + run.pixel * plan.stage_pixel + first,
+                 plan.stage_pixel);
+    }
+  }
+}
+
+/// A channel at a time: its rows are near each other.
+void copy_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+                 std::span<const Run> runs, float* scratch) {
+  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  for (std::int64_t c = 0; c < plan.shape.inputs(); ++c)
+    for (const Run& run : runs)
+      moves.widen(image + (run.input + c * channel_step) * bytes, run.step,
+                  scratch + run.pixel + c * plan.stage_channel, run.count);
+}
+
 }  // namespace
 
 void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
                   std::int64_t first, std::int64_t end, float* scratch) {
-  const std::int64_t channels = plan.shape.inputs();
-  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
   Scratch lists;
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
-  if (plan.stages_channels_inner) {
-    for (const Run& run : runs)
-      for (std::int64_t i = 0; i < run.count; ++i)
-        moves.widen(image + (run.input + i * run.step) * bytes, channel_step,
-                    scratch + (run.pixel + i) * plan.stage_pixel, channels);
-    return;
-  }
-  // A channel at a time: its rows are near each other.
-  for (std::int64_t c = 0; c < channels; ++c)
-    for (const Run& run : runs)
-      moves.widen(image + (run.input + c * channel_step) * bytes, run.step,
-                  scratch + run.pixel + c * plan.stage_channel, run.count);
+  if (!plan.stages_channels_inner) return copy_planes(plan, moves, image, runs, scratch);
+  if (plan.shape.conv.input.stride[1] == 1) return copy_pixels(plan, moves, image, runs, scratch);
+  turn_planes(plan, moves, image, runs, scratch, lists);
 }
 
 }  // namespace fuseplan::cpu

@@ -33,6 +33,8 @@ std::span<const TileSize> tiles_of(Isa isa) {
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kFloat = sizeof(float);
 
+bool reads_planes(const Conv1x1Shape& shape) { return shape.conv.input.stride[1] != 1; }
+
 /// Cycles on a core that multiplies and adds one vector and loads one a cycle. One that does twice
 /// that sees all in the same proportion.
 class Estimate {
@@ -65,7 +67,7 @@ class Estimate {
     for (int c = 0; c < Cut::kKinds; ++c)
       for (int p = 0; p < Cut::kKinds; ++p)
         sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
-    return (sum + far_planes()) * crowd_factor();
+    return (sum * plane_factor() + turning() + far_planes()) * crowd_factor();
   }
 
  private:
@@ -98,6 +100,19 @@ class Estimate {
     return bytes > kFarBytes ? rates_.far_turned_store : rates_.turned_store;
   }
 
+  bool turns() const {
+    return config_.by_channel && config_.staged && reads_planes(shape_) && turns_planes(shape_);
+  }
+  double turning() const {
+    constexpr double kTurn = 1;
+    return turns() ? kTurn * static_cast<double>(shape_.inputs() * shape_.pixels()) : 0;
+  }
+  // The first-level cache keeps no block's planes from one piece of channels to the next.
+  double plane_factor() const {
+    const bool stalls = config_.by_channel && !turns() && reads_planes(shape_);
+    return stalls && shape_.isa == Isa::avx2 ? rates_.plane_stall : 1;
+  }
+
   // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
   // are asked for a tile ahead.
   double far_planes() const {
@@ -116,8 +131,7 @@ class Estimate {
     constexpr double kLine = 64;
     const double lines = std::max(1.0, vectors * bytes / kLine);
     if (!config_.by_channel) return std::max(linear, lines * rates_.plane_load);
-    const bool planes = shape_.conv.input.stride[1] != 1;
-    const double pixels = planes ? kScalars * rates_.plane_load : 0;
+    const double pixels = reads_planes(shape_) && !turns() ? kScalars * rates_.plane_load : 0;
     const double weights = vectors * bytes * static_cast<double>(shape_.inputs());
     return weights <= kKept ? 0 : linear + pixels;
   }
@@ -200,11 +214,17 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    for (const TileSize& tile : tiles_of(shape.isa)) {
-      const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block,
-                                 !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
-      const Estimate estimate(shape, config, rates);
-      candidates.push_back({config, estimate.cycles(), estimate.reads()});
+    const bool may_turn = by_channel && reads_planes(shape) && turns_planes(shape);
+    for (const bool turned : {false, true}) {
+      const bool is_one = turned ? may_turn : !may_turn || shape.reads_in_place();
+      if (!is_one) continue;
+      for (const TileSize& tile : tiles_of(shape.isa)) {
+        const Conv1x1Config config{
+            by_channel, tile.rows, tile.vectors, block,
+            turned || !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
+        const Estimate estimate(shape, config, rates);
+        candidates.push_back({config, estimate.cycles(), estimate.reads()});
+      }
     }
   }
   return candidates;

@@ -175,8 +175,14 @@ void Storage::store_joined(const Xbyak::Address& to, std::span<const Vec> waitin
   streaming ? code_.vmovntps(to, whole) : code_.vmovups(to, whole);
 }
 
+void Storage::begin_partial(const Xbyak::Reg64& count, int lanes) {
+  begin_partial(count);
+  known_count_ = lanes;
+}
+
 void Storage::begin_partial(const Xbyak::Reg64& count) {
   count_ = count;
+  known_count_ = 0;
   if (code_.is_avx512()) {
     code_.mov(scratch_.value.cvt32(), -1);
     code_.bzhi(scratch_.value.cvt32(), scratch_.value.cvt32(), count.cvt32());
@@ -228,6 +234,23 @@ void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype
   load(d, code_.slot(half_slot_), dtype);
 }
 
+/// The first `count` of eight: four, two and one of them, as far as they are wanted.
+void Storage::store_lanes(const Xbyak::Address& to, const Vec& v, int count) {
+  const auto at = [&](int lane) { return code_.ptr[to.getRegExp() + 4 * lane]; };
+  const int high = count & 4;
+  Temp upper(code_);
+  Xbyak::Xmm rest(v.getIdx());
+  if (high != 0) {
+    code_.vmovups(to, rest);
+    rest = Xbyak::Xmm(upper.getIdx());
+    if (count > high) code_.vextractf128(rest, Xbyak::Ymm(v.getIdx()), 1);
+  }
+  const int pair = count & 2;
+  if (pair != 0) code_.vmovlps(at(high), rest);
+  if ((count & 1) == 0) return;
+  pair != 0 ? code_.vextractps(at(high + 2), rest, 2) : code_.vmovss(at(high), rest);
+}
+
 void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype) {
   if (code_.is_avx512()) {
     if (is_byte(dtype)) return store_bytes(to | kTail, v, dtype);
@@ -235,6 +258,7 @@ void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype)
     const Vec half = packed(v, dtype);
     return code_.vmovdqu16(to | kTail, half);
   }
+  if (dtype == DType::f32 && known_count_ > 0) return store_lanes(to, v, known_count_);
   if (dtype == DType::f32) {
     Temp mask(code_);
     code_.vmovups(mask, code_.slot(mask_slot_));

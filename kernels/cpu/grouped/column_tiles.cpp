@@ -9,24 +9,28 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr std::uint32_t kAllLanes = 0xffff, kLastLane = 0x8000;
 constexpr int kIndices = 3;  ///< stride 2: every other lane of two vectors, from lane 0, 1, 2 on
 
-/// Registers for a tile of columns in lanes: sums, the picks of every other lane, input vectors,
-/// and all weights of a plane if they fit, else two that they take in turn.
+/// Registers for a tile of columns in lanes: sums, on AVX-512 the picks of every other lane, input
+/// vectors, and all weights of a plane if they fit, else two that they take in turn. On AVX2, which
+/// has no masks, one more for a weight that only some lanes have.
 struct Budget {
   Budget(const GroupedShape& shape, const GroupedConfig& config)
       : vectors(config.columns),
         sums(shape.step * config.rows * vectors),
-        indices(shape.g.stride[2] == 1 ? 0 : kIndices),
-        inputs(shape.g.stride[2] == 1 ? vectors : 4) {
+        indices(shape.g.stride[2] == 1 || shape.isa == Isa::avx2 ? 0 : kIndices),
+        inputs(shape.g.stride[2] == 1 ? vectors : 4),
+        spare(shape.isa == Isa::avx2 ? 1 : 0) {
     const std::int64_t all = shape.step * shape.taps();
-    keeps_weights = all <= VectorCode::count(shape.isa) - sums - indices - inputs;
-    weights = keeps_weights ? static_cast<int>(all) : vectors > 1 ? 2 : 0;
+    keeps_weights = all <= VectorCode::count(shape.isa) - sums - indices - inputs - spare;
+    // AVX-512 can multiply by one in memory, which is as good where vectors do not share it.
+    const bool shares = shape.g.stride[2] == 1 && vectors > 1;
+    loads_weights = !keeps_weights && (shares || shape.isa == Isa::avx2);
+    weights = keeps_weights ? static_cast<int>(all) : loads_weights ? 2 : 0;
   }
-  int vectors, sums, indices, inputs, weights;
-  bool keeps_weights;
-  int temporaries() const { return inputs + weights; }
+  int vectors, sums, indices, inputs, spare, weights;
+  bool keeps_weights, loads_weights;
+  int temporaries() const { return inputs + weights + spare; }
 };
 
 constexpr std::int64_t kCacheLine = 64;
@@ -39,20 +43,10 @@ bool needs_masks(const Expr& body) {
   return false;
 }
 
-/// Lanes whose column lies in the image: `first`, and `step` more from lane to lane.
-std::uint32_t lanes_inside(const RowTile& tile, std::int64_t first, std::int64_t step) {
-  std::uint32_t mask = 0;
-  for (int lane = 0; lane < 16; ++lane) {
-    const std::int64_t column = first + lane * step;
-    if (tile.low <= column && column < tile.high) mask |= 1u << lane;
-  }
-  return mask;
-}
-
 class ColumnTiles final : public TileKernel {
  public:
   explicit ColumnTiles(const GroupedPlan& plan) : TileKernel(plan), budget_(plan_, plan_.config) {
-    choose_masks();
+    if (code_.is_avx512()) choose_masks();
   }
 
  private:
@@ -64,11 +58,23 @@ class ColumnTiles final : public TileKernel {
     return (tile.columns + plan_.lanes() - 1) / plan_.lanes();
   }
 
+  std::uint32_t all_lanes() const { return (1u << plan_.lanes()) - 1; }
+  std::uint32_t last_lane() const { return 1u << (plan_.lanes() - 1); }
+  /// Lanes whose column lies in the image: `first`, and `step` more from lane to lane.
+  std::uint32_t lanes_inside(const RowTile& tile, std::int64_t first, std::int64_t step) const {
+    std::uint32_t mask = 0;
+    for (int lane = 0; lane < plan_.lanes(); ++lane) {
+      const std::int64_t column = first + lane * step;
+      if (tile.low <= column && column < tile.high) mask |= 1u << lane;
+    }
+    return mask;
+  }
+
   // The masks that are used most stay in registers for the whole call.
   void choose_masks() {
     std::map<std::uint32_t, std::int64_t> uses = mask_uses();
     uses.erase(0);
-    uses.erase(kAllLanes);
+    uses.erase(all_lanes());
     for (int k = kFirstKept; k <= 7 && !uses.empty() && !needs_masks(plan_.finish.body); ++k) {
       const auto most = std::ranges::max_element(
           uses, [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -83,8 +89,8 @@ class ColumnTiles final : public TileKernel {
         for (int tap = 0; tap < g_.filter[2]; ++tap) uses[tap_mask(tile, v, tap)] += tile.repeat;
         if (g_.stride[2] == 1) continue;
         for (const Pick& pick : picks(tile, v)) {
-          if (pick.lacks_last) uses[kLastLane] += tile.repeat;
-          if (pick.index != 0) continue;
+          if (pick.lacks_last) uses[last_lane()] += tile.repeat;
+          if (!pick.loads) continue;
           uses[lanes_inside(tile, pick.base, 1)] += tile.repeat;
           uses[lanes_inside(tile, pick.base + plan_.lanes(), 1)] += tile.repeat;
         }
@@ -99,8 +105,7 @@ class ColumnTiles final : public TileKernel {
       c.mov(eax, mask);
       c.kmovw(Xbyak::Opmask(k), eax);
     }
-    if (g_.stride[2] == 1) return;
-    for (int i = 0; i < kIndices; ++i) c.vmovups(index(i), ptr[rip + index_tables_[i]]);
+    for (int i = 0; i < budget_.indices; ++i) c.vmovups(index(i), ptr[rip + index_tables_[i]]);
   }
   // What the chain has left is enough for one comparison at a time.
   void take_masks() {
@@ -108,9 +113,13 @@ class ColumnTiles final : public TileKernel {
     for (int k = kFirstKept - 1; k >= 2; --k) code_.masks().give(k);
   }
   void emit_tables() override {
-    if (g_.stride[2] == 1) return;
     code_.align(64);
-    for (int first = 0; first < kIndices; ++first) {
+    for (auto& [lanes, label] : lane_masks_) {
+      code_.L(label);
+      for (int lane = 0; lane < plan_.lanes(); ++lane)
+        code_.dd((lanes >> lane & 1u) != 0 ? 0xffffffffu : 0u);
+    }
+    for (int first = 0; first < budget_.indices; ++first) {
       code_.L(index_tables_[first]);
       for (int lane = 0; lane < 16; ++lane) code_.dd(static_cast<std::uint32_t>(2 * lane + first));
     }
@@ -123,16 +132,22 @@ class ColumnTiles final : public TileKernel {
     return k2;
   }
 
+  /// AVX2: all bits of those lanes.
+  Xbyak::Address lane_mask(std::uint32_t mask) { return ptr[rip + lane_masks_[mask]]; }
+
   std::uint32_t tap_mask(const RowTile& tile, int v, std::int64_t tap) const {
     const std::int64_t first = std::int64_t{v} * plan_.lanes() * g_.stride[2];
     return lanes_inside(tile, first + tap * g_.dilation[2], g_.stride[2]);
   }
   /// Stride 2: a tap's vector is every other lane, from `index` on, of the two vectors at column
-  /// `base`, which neighbouring taps share. Lane 15 may be the first behind them.
+  /// `base`, which neighbouring taps share. The last lane may be the first behind them; AVX2, which
+  /// would have to insert it, takes two other vectors then: for a tap that has them alone those
+  /// that end with the last lane.
   struct Pick {
     int tap = 0;
     std::int64_t base = 0;
     int index = 0;
+    bool loads = true;  ///< the first that reads them
     bool lacks_last = false;
   };
   std::vector<Pick> picks(const RowTile& tile, int v) const {
@@ -142,10 +157,14 @@ class ColumnTiles final : public TileKernel {
       if (mask == 0) continue;
       const std::int64_t column = std::int64_t{2} * v * plan_.lanes() + tap * g_.dilation[2];
       Pick pick{.tap = tap, .base = column};
-      if (!found.empty() && column - found.back().base < kIndices) {
+      const bool is_alone = tap + 1 == g_.filter[2] || g_.dilation[2] > 1;
+      if (!code_.is_avx512() && is_alone) pick = {.tap = tap, .base = column - 1, .index = 1};
+      const int shared = code_.is_avx512() ? kIndices : 2;
+      if (!found.empty() && column - found.back().base < shared) {
         pick.base = found.back().base;
         pick.index = static_cast<int>(column - pick.base);
-        pick.lacks_last = pick.index == 2 && mask >= kLastLane;
+        pick.loads = false;
+        pick.lacks_last = pick.index == 2 && mask >= last_lane();
         // Only f32 can be loaded into a single lane.
         if (pick.lacks_last && plan_.input != DType::f32) pick = {.tap = tap, .base = column};
       }
@@ -204,33 +223,44 @@ class ColumnTiles final : public TileKernel {
       load(temporary(v), row, v * plan_.lanes() + tap * g_.dilation[2], tap_mask(tile, v, tap));
     for (const Hit& hit : hits)
       for (int k = 0; k < plan_.step; ++k) {
-        const bool shared = !budget_.keeps_weights && vectors > 1;
-        if (shared) code_.vbroadcastss(next_weight(), weight_at(hit.tap_row, tap, k));
+        load_weight(hit.tap_row, tap, k);
         for (int v = 0; v < vectors; ++v)
           add_product(sum_at(tile, k, hit.row, v), temporary(v), tap_mask(tile, v, tap),
-                      {hit.tap_row, tap, k, shared});
+                      {hit.tap_row, tap, k});
       }
   }
 
   void sum_pairs(const RowTile& tile, std::int64_t row, int v, const std::vector<Hit>& hits) {
-    VectorCode& c = code_;
     for (const Pick& pick : picks(tile, v)) {
-      if (pick.index == 0)
+      if (pick.loads)
         for (int half : {0, 1}) {
           const std::int64_t column = pick.base + half * plan_.lanes();
           load(temporary(half), row, column, lanes_inside(tile, column, 1));
         }
       turn_ = 1 - turn_;
       const Vec picked = temporary(2 + turn_);
-      c.vmovaps(picked, index(pick.index));
-      c.vpermi2ps(picked, temporary(0), temporary(1));
+      every_other_lane(picked, pick.index);
       if (pick.lacks_last)
-        c.vbroadcastss(picked | opmask(kLastLane), at(row, pick.base + 2 * plan_.lanes()));
+        code_.vbroadcastss(picked | opmask(last_lane()), at(row, pick.base + 2 * plan_.lanes()));
       for (const Hit& hit : hits)
-        for (int k = 0; k < plan_.step; ++k)
+        for (int k = 0; k < plan_.step; ++k) {
+          load_weight(hit.tap_row, pick.tap, k);
           add_product(sum_at(tile, k, hit.row, v), picked, tap_mask(tile, v, pick.tap),
-                      {hit.tap_row, pick.tap, k, false});
+                      {hit.tap_row, pick.tap, k});
+        }
     }
+  }
+
+  /// Of the first two temporaries, from lane `first` on.
+  void every_other_lane(const Vec& d, int first) {
+    VectorCode& c = code_;
+    if (c.is_avx512()) {
+      c.vmovaps(d, index(first));
+      return c.vpermi2ps(d, temporary(0), temporary(1));
+    }
+    // In halves of a vector: a0 a2 b0 b2 | a4 a6 b4 b6, then pairs into place.
+    c.vshufps(d, temporary(0), temporary(1), first == 0 ? 0x88 : 0xdd);
+    c.vpermpd(Xbyak::Ymm(d.getIdx()), Xbyak::Ymm(d.getIdx()), 0xd8);
   }
 
   Xbyak::Address at(std::int64_t row, std::int64_t column) const {
@@ -241,26 +271,32 @@ class ColumnTiles final : public TileKernel {
     VectorCode& c = code_;
     if (mask == 0) return c.vxorps(d, d, d);
     const Xbyak::Address from = at(row, column);
-    if (mask == kAllLanes) return storage_.load(d, from, plan_.input);
-    storage_.load(d | opmask(mask) | c.T_z, from, plan_.input);
+    if (mask == all_lanes()) return storage_.load(d, from, plan_.input);
+    if (c.is_avx512()) return storage_.load(d | opmask(mask) | c.T_z, from, plan_.input);
+    c.vmovups(d, lane_mask(mask));
+    c.vmaskmovps(d, d, from);
   }
 
   struct Weight {
     int tap_row, tap, output;
-    bool loaded;
   };
   void add_product(const Vec& sum, const Vec& x, std::uint32_t mask, const Weight& weight) {
+    VectorCode& c = code_;
     if (mask == 0) return;
-    const Vec d = mask == kAllLanes ? sum : sum | opmask(mask);
-    const auto tap = static_cast<int>(weight.tap_row * g_.filter[2] + weight.tap);
-    if (budget_.keeps_weights) {
-      code_.vfmadd231ps(d, x, kept(tap * plan_.step + weight.output));
-    } else if (weight.loaded) {
-      code_.vfmadd231ps(d, x, temporary(budget_.inputs + weight_turn_));
-    } else {
-      code_.vfmadd231ps(
-          d, x, code_.ptr_b[weight_at(weight.tap_row, weight.tap, weight.output).getRegExp()]);
+    const bool all = mask == all_lanes();
+    if (!budget_.keeps_weights && !budget_.loads_weights) {
+      const Xbyak::Address at = weight_at(weight.tap_row, weight.tap, weight.output);
+      return c.vfmadd231ps(all ? sum : sum | opmask(mask), x, c.ptr_b[at.getRegExp()]);
     }
+    const Vec factor = factor_of(weight);
+    if (all || c.is_avx512()) return c.vfmadd231ps(all ? sum : sum | opmask(mask), x, factor);
+    c.vandps(spare(), factor, lane_mask(mask));
+    c.vfmadd231ps(sum, x, spare());
+  }
+  Vec factor_of(const Weight& weight) const {
+    if (!budget_.keeps_weights) return temporary(budget_.inputs + weight_turn_);
+    const auto tap = static_cast<int>(weight.tap_row * g_.filter[2] + weight.tap);
+    return kept(tap * plan_.step + weight.output);
   }
 
   void finish_tile(const RowTile& tile) override {
@@ -268,7 +304,7 @@ class ColumnTiles final : public TileKernel {
     const int vectors = vectors_of(tile), last = tile.columns % plan_.lanes();
     if (last != 0) {
       c.mov(count(), last);
-      storage_.begin_partial(count());
+      storage_.begin_partial(count(), last);
     }
     std::vector<TileSum> sums;
     for (int k = 0; k < plan_.step; ++k)
@@ -285,9 +321,11 @@ class ColumnTiles final : public TileKernel {
   }
   Vec index(int first) const { return lasting(first); }
   Vec kept(int i) const { return temporary(budget_.inputs + i); }
-  Vec next_weight() {
+  Vec spare() const { return temporary(budget_.inputs + budget_.weights); }
+  void load_weight(int tap_row, int tap, int output) {
+    if (!budget_.loads_weights) return;
     weight_turn_ = 1 - weight_turn_;
-    return temporary(budget_.inputs + weight_turn_);
+    code_.vbroadcastss(temporary(budget_.inputs + weight_turn_), weight_at(tap_row, tap, output));
   }
   Xbyak::Address weight_at(int tap_row, int tap, int output) const {
     const std::int64_t number = (tap_row * g_.filter[2] + tap) * plan_.step + output;
@@ -295,7 +333,8 @@ class ColumnTiles final : public TileKernel {
   }
 
   const Budget budget_;
-  std::map<std::uint32_t, int> masks_;  ///< number of the register that keeps one
+  std::map<std::uint32_t, int> masks_;                ///< number of the register that keeps one
+  std::map<std::uint32_t, Xbyak::Label> lane_masks_;  ///< AVX2
   Xbyak::Label index_tables_[kIndices];
   int turn_ = 0, weight_turn_ = 0;
 };

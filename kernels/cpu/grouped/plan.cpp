@@ -36,8 +36,10 @@ bool channels_fit(const GroupedShape& shape) {
          g.output.len[1] > 1 && lanes_fit(shape, 1);
 }
 
+/// AVX2 loads no single lanes of 16 bits, as columns beside the image want.
 bool columns_fit(const GroupedShape& shape) {
-  return shape.isa == Isa::avx512 && shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
+  const bool loads_lanes = shape.isa == Isa::avx512 || shape.input == DType::f32;
+  return loads_lanes && shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
 }
 
 /// Code holds offsets within a tile, and steps from tile to tile, as 32-bit immediates.
@@ -114,7 +116,7 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
   if (!shape.fits)
     return "input, output and added tensors must all be contiguous along the channels (on AVX2 "
            "with 1 channel a group, or 2 or 4 and a multiple of 8 in all, as many in as out), or "
-           "all along the columns (on AVX-512, column stride 1 or 2)";
+           "all along the columns (column stride 1 or 2, on AVX2 input in f32)";
   if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
   return std::nullopt;
 }

@@ -58,9 +58,10 @@ std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const Split
     plan.finish.streaming = streaming;
     return std::make_shared<GroupedRecipe>(plan, chain);
   };
-  constexpr int kLanes = lanes_of(Isa::avx512);
-  const bool whole = !shape.lanes_are_channels || shape.step == kLanes;
-  return whole ? with_streaming(shape.tensors(), chain, kLanes, make) : make(false);
+  const int vectors = shape.isa == Isa::avx2 && !shape.lanes_are_channels ? config.columns : 1;
+  const bool whole = !shape.lanes_are_channels || shape.step == shape.lanes();
+  return whole ? with_streaming(shape.tensors(), chain, vectors * shape.lanes(), make)
+               : make(false);
 }
 
 }  // namespace fuseplan::cpu

@@ -44,9 +44,9 @@ double tile_cost(const GroupedShape& shape, std::int64_t rows, std::int64_t colu
     wait = kLine * loads;
     loads += weights_stay || rows == 1 ? taps : sums * taps;
   } else {
-    constexpr double kAcrossLines = 1.7;
+    const double across_lines = shape.isa == Isa::avx2 ? 1.3 : 1.7;
     const double vectors = static_cast<double>(columns * g.filter[2]);
-    loads = static_cast<double>(input_rows) * vectors * kAcrossLines * (g.stride[2] == 1 ? 1 : 1.4);
+    loads = static_cast<double>(input_rows) * vectors * across_lines * (g.stride[2] == 1 ? 1 : 1.4);
     loads += weights_stay ? taps * outputs : sums * taps / static_cast<double>(columns);
   }
   constexpr double kInFlight = 8, kFinish = 3, kTile = 12, kRow = 2, kPlane = 4;
@@ -70,6 +70,12 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
   double cost = static_cast<double>(g.output.len[3] / config.rows) * sweep(config.rows);
   if (rest > 0) cost += sweep(rest);
   return cost;
+}
+
+/// Registers beside sums and weights.
+int others_of(const GroupedShape& shape, const GroupedConfig& config) {
+  if (shape.lanes_are_channels || shape.isa == Isa::avx512) return 3;
+  return (shape.g.stride[2] == 1 ? config.columns : 4) + 1;
 }
 
 }  // namespace
@@ -96,7 +102,8 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
       const std::int64_t registers = VectorCode::count(shape.isa) -
                                      rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
       const bool weights_stay =
-          shape.taps() * (shape.lanes_are_channels ? 1 : shape.step) + 3 <= registers;
+          shape.taps() * (shape.lanes_are_channels ? 1 : shape.step) + others_of(shape, config) <=
+          registers;
       candidates.push_back({config, cost_of(shape, config, weights_stay)});
     }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);

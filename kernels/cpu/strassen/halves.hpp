@@ -30,6 +30,8 @@ class Halves {
     return (cut_.first(piece + 1) - cut_.first(piece)) / (split_ > 0 ? 1 : 2);
   }
   std::int64_t most_width() const { return width(0); }
+  /// All pieces of lanes but the last end at multiples of it.
+  std::int64_t step() const { return cut_.step(); }
   /// Of half 0 or 1: rows or lanes that exist.
   std::int64_t count(std::int64_t piece, int half) const {
     if (split_ > 0) return cut_.end(piece) - cut_.first(piece);

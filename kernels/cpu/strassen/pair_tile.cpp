@@ -93,7 +93,7 @@ class PairTileEmitter {
     if (spec_.input == Input::scalars) read(kInput, offsetof(ProductCall, input));
     if (!spec_.loop.is_partial()) return;
     c.mov(kTail, spec_.loop.tail);
-    storage_.begin_partial(kTail);
+    storage_.begin_partial(kTail, spec_.loop.tail);
   }
 
   void start_ahead(const Xbyak::Reg64& ahead, std::size_t offset, std::int64_t slice) {

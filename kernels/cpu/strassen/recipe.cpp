@@ -106,8 +106,9 @@ std::shared_ptr<const Recipe> strassen_recipe(const Problem& problem, const Spli
     if (streaming) stream_output(made);
     return std::make_shared<StrassenRecipe>(std::move(made), chain);
   };
+  const Halves& lanes = config.by_channel ? plan.channels : plan.pixels;
   return plan.finishes && stores_whole_lines(plan)
-             ? with_streaming(plan.shape.tensors(), chain, plan.shape.lanes(), make)
+             ? with_streaming(shape.tensors(), chain, lanes_of_run(shape, lanes.step()), make)
              : make(false);
 }
 
