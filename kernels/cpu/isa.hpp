@@ -58,18 +58,18 @@ struct FarLines {
 /// What estimates of time reckon with, for one core and the vectors of an instruction set; as it
 /// stands, of a core that is not known, in its widest.
 struct CoreRates {
-  double product = 0.55;        ///< cycles of a multiply-add of vectors
-  double half_vector = 0.5;     ///< of it, that one of half a 512-bit vector takes
-  double scalar_load = 1;       ///< how many of them a load into all lanes takes
-  double plane_load = 1;        ///< and one of a line of pixels, of planes that lie apart
-  double plane_stall = 1.3;     ///< how much longer tiles of AVX2 take that read them as scalars
-  double addition = 1;          ///< and an addition among them
-  double turned_store = 7;      ///< and the turning and storing of a vector of sums
-  double far_turned_store = 7;  ///< the same, of an output that no second-level cache keeps
-  double transform = 5;         ///< cycles in which others load, turn and store such a vector
-  double staging = 1;           ///< of what sums of input take to be made on a Zen 4
-  double crowded_sum = 0;       ///< cycles of one more than 56 that are stored at once
-  double first_level_ways = 8;  ///< lines that lie a multiple of 4 KB apart and fit
+  double product = 0.55;              ///< cycles of a multiply-add of vectors
+  double half_vector = 0.5;           ///< of it, that one of half a 512-bit vector takes
+  double scalar_load = 1;             ///< how many of them a load into all lanes takes
+  double plane_load = 1;              ///< and one of a line of pixels, of planes that lie apart
+  double plane_stall = 1.3;           ///< how much longer tiles of AVX2 take with scalars there
+  double addition = 1;                ///< and an addition among them
+  double turned_store = 7;            ///< and the turning and storing of a vector of sums
+  double far_turned_store = 7;        ///< the same, of an output that no second-level cache keeps
+  double transform = 5;               ///< cycles in which others load, turn and store such a vector
+  double staging = 1;                 ///< of what sums of input take to be made on a Zen 4
+  double crowded_sum = 0;             ///< cycles of one more than 56 that are stored at once
+  double first_level_ways = 8;        ///< lines that lie a multiple of 4 KB apart and fit
   double second_level_bytes = 512e3;  ///< what of it a stream of weights has for itself
   double second_level = 32;           ///< bytes a cycle
   double third_level_bytes = 20e6, third_level = 12;

@@ -2,6 +2,7 @@
 // Whatever a search may choose is right: every configuration of every solver on its own samples.
 #include <cstdio>
 
+#include "kernels/cpu/isa.hpp"
 #include "matrix.hpp"
 #include "solve/solver.hpp"
 
@@ -44,6 +45,9 @@ std::vector<SolverSample> samples_and_large() {
 
 class EveryCandidate : public testing::TestWithParam<SolverSample> {};
 
+/// Elsewhere some solvers have no kernel for a sample, or a model that sees no gain in it.
+bool has_all_sets() { return cpu::host_isa() == cpu::Isa::avx512; }
+
 /// Runs each candidate of the solver, on one thread, two or three. Returns how many there are.
 int run_candidates(const Solver& solver, const std::string& level, Case& c) {
   const Handle asked = handle_at(level);
@@ -73,7 +77,7 @@ TEST_P(EveryCandidate, IsRight) {
     EXPECT_TRUE(!large || run > 6) << run;
     std::printf("%s %s: %d candidates\n", std::string(solver->id()).c_str(), level.c_str(), run);
   }
-  EXPECT_GT(all, 0) << "no level has a candidate";
+  EXPECT_TRUE(all > 0 || !has_all_sets()) << "no level has a candidate";
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSolvers, EveryCandidate, testing::ValuesIn(samples_and_large()),
@@ -99,7 +103,7 @@ TEST_P(EveryCandidateInPlace, OfAResidual) {
     Case c(problem, {.stream = 78, .in_place = true});
     all += run_candidates(*GetParam().solver, level, c);
   }
-  EXPECT_GT(all, 0) << "no level has a candidate";
+  EXPECT_TRUE(all > 0 || !has_all_sets()) << "no level has a candidate";
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSolvers, EveryCandidateInPlace,

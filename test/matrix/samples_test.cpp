@@ -43,7 +43,7 @@ Reach reach_of(std::string_view id, bool integer) {
       {"cpu_conv1x1", {2, 3, pairs}},
       // Where loads take as long as multiply-adds, on AVX2 on every core, samples may gain too
       // little.
-      {"cpu_strassen", {2, 3, cpu::host_family() == "zen4" ? pairs + 6 : 12}},
+      {"cpu_strassen", {2, 3, wide && cpu::host_family() == "zen4" ? pairs + 6 : 12}},
       {"cpu_winograd", {2, 3, pairs}},
       {"cpu_stem", {2, 3, pairs}},
       {"cpu_int8", {2, 2}},
