@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What estimates of 1x1 convolutions must know of a Zen 5, each row measured there: of tensors that
-// lie in memory other tiles are the fastest than of those that caches hold.
+// What estimates of 1x1 convolutions must know, each row measured: of tensors that lie in memory
+// other tiles are the fastest on a Zen 5 than of those that caches hold.
 #include <gtest/gtest.h>
 
 #include "expr/passes.hpp"
@@ -37,6 +37,22 @@ TEST_P(Conv1x1Estimate, PutsFirst) {
       tuning_space(shape_of(choice.text, choice.isa), core_rates("zen5", choice.isa)).front();
   EXPECT_EQ(first.by_channel, choice.by_channel) << to_text(first);
   EXPECT_GE(first.vectors, choice.fewest_vectors) << to_text(first);
+}
+
+// Limited to AVX2, a Zen 4 waits for the lines of planes that scalars lie in.
+TEST(TurnedPlanes, AreForCoresThatWaitForTheirLines) {
+  for (const char* text : {"f32:1x320x7x7:nchw;conv(f32:1280x320x1x1)",
+                           "f32:1x2048x7x7:nchw;conv(f32:512x2048x1x1)"}) {
+    const Conv1x1Shape narrow = shape_of(text, Isa::avx2), wide = shape_of(text, Isa::avx512);
+    const auto first = [&](const Conv1x1Shape& shape, const char* line) {
+      return tuning_space(shape, core_rates(line, shape.isa)).front();
+    };
+    EXPECT_TRUE(first(narrow, "zen4").by_channel && first(narrow, "zen4").staged) << text;
+    EXPECT_TRUE(first(narrow, "generic").by_channel && first(narrow, "generic").staged) << text;
+    EXPECT_FALSE(first(wide, "zen4").staged) << text;
+  }
+  const Conv1x1Shape few = shape_of("f32:1x320x7x7:nchw;conv(f32:1280x320x1x1)", Isa::avx2);
+  EXPECT_FALSE(tuning_space(few, core_rates("zen5", Isa::avx2)).front().staged);
 }
 
 double gain_of(const char* text, Isa isa) {
