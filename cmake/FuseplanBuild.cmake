@@ -23,9 +23,7 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL)
   # One compilation serves all build trees with the same flags, such as shared and static.
-  # Without that sloppiness it refuses whatever reads a precompiled header.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
