@@ -113,6 +113,7 @@ class ColumnTiles final : public TileKernel {
     for (int k = kFirstKept - 1; k >= 2; --k) code_.masks().give(k);
   }
   void emit_tables() override {
+    if (lane_masks_.empty() && budget_.indices == 0) return;
     code_.align(64);
     for (auto& [lanes, label] : lane_masks_) {
       code_.L(label);
@@ -223,10 +224,9 @@ class ColumnTiles final : public TileKernel {
       load(temporary(v), row, v * plan_.lanes() + tap * g_.dilation[2], tap_mask(tile, v, tap));
     for (const Hit& hit : hits)
       for (int k = 0; k < plan_.step; ++k) {
-        load_weight(hit.tap_row, tap, k);
+        const Weight weight = weight_of(tile, {hit.tap_row, tap, k});
         for (int v = 0; v < vectors; ++v)
-          add_product(sum_at(tile, k, hit.row, v), temporary(v), tap_mask(tile, v, tap),
-                      {hit.tap_row, tap, k});
+          add_product(sum_at(tile, k, hit.row, v), temporary(v), tap_mask(tile, v, tap), weight);
       }
   }
 
@@ -244,9 +244,8 @@ class ColumnTiles final : public TileKernel {
         code_.vbroadcastss(picked | opmask(last_lane()), at(row, pick.base + 2 * plan_.lanes()));
       for (const Hit& hit : hits)
         for (int k = 0; k < plan_.step; ++k) {
-          load_weight(hit.tap_row, pick.tap, k);
           add_product(sum_at(tile, k, hit.row, v), picked, tap_mask(tile, v, pick.tap),
-                      {hit.tap_row, pick.tap, k});
+                      weight_of(tile, {hit.tap_row, pick.tap, k}));
         }
     }
   }
@@ -279,12 +278,22 @@ class ColumnTiles final : public TileKernel {
 
   struct Weight {
     int tap_row, tap, output;
+    bool loaded = false;
   };
+  /// Loads it where it must be, or where several vectors share it.
+  Weight weight_of(const RowTile& tile, Weight weight) {
+    if (!budget_.loads_weights || (code_.is_avx512() && vectors_of(tile) == 1)) return weight;
+    weight_turn_ = 1 - weight_turn_;
+    weight.loaded = true;
+    code_.vbroadcastss(temporary(budget_.inputs + weight_turn_),
+                       weight_at(weight.tap_row, weight.tap, weight.output));
+    return weight;
+  }
   void add_product(const Vec& sum, const Vec& x, std::uint32_t mask, const Weight& weight) {
     VectorCode& c = code_;
     if (mask == 0) return;
     const bool all = mask == all_lanes();
-    if (!budget_.keeps_weights && !budget_.loads_weights) {
+    if (!budget_.keeps_weights && !weight.loaded) {
       const Xbyak::Address at = weight_at(weight.tap_row, weight.tap, weight.output);
       return c.vfmadd231ps(all ? sum : sum | opmask(mask), x, c.ptr_b[at.getRegExp()]);
     }
@@ -322,11 +331,6 @@ class ColumnTiles final : public TileKernel {
   Vec index(int first) const { return lasting(first); }
   Vec kept(int i) const { return temporary(budget_.inputs + i); }
   Vec spare() const { return temporary(budget_.inputs + budget_.weights); }
-  void load_weight(int tap_row, int tap, int output) {
-    if (!budget_.loads_weights) return;
-    weight_turn_ = 1 - weight_turn_;
-    code_.vbroadcastss(temporary(budget_.inputs + weight_turn_), weight_at(tap_row, tap, output));
-  }
   Xbyak::Address weight_at(int tap_row, int tap, int output) const {
     const std::int64_t number = (tap_row * g_.filter[2] + tap) * plan_.step + output;
     return ptr[w() + static_cast<int>(first_weight_ + 4 * number)];
