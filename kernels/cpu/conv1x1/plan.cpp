@@ -29,8 +29,8 @@ void lay_out_stage(Conv1x1Plan& plan) {
   const Conv1x1Shape& shape = plan.shape;
   const bool readable = plan.config.by_channel || contiguous_along(shape.conv.input, 4);
   plan.staged = plan.config.staged || !shape.reads_in_place() || !readable;
-  plan.stages_channels_inner = plan.staged && plan.config.by_channel &&
-                               (shape.conv.input.stride[1] == 1 || turns_planes(shape));
+  plan.stages_channels_inner =
+      plan.staged && plan.config.by_channel && (!reads_planes(shape) || turns_planes(shape));
   if (!plan.staged) {
     plan.stage_pixel = shape.conv.input.stride[4];
     plan.stage_channel = shape.conv.input.stride[1];

@@ -46,11 +46,13 @@ std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem);
 /// `problem` is not refused.
 Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain, Isa isa);
 
+inline bool reads_planes(const Conv1x1Shape& shape) { return shape.conv.input.stride[1] != 1; }
+
 /// Planes that are staged for channels in vectors become rows of channels. On AVX2 only: lines of
 /// planes, one for each input and tile, come from the second-level cache no faster than its tiles'
 /// few products are made; 320 to 1280 channels at 7 x 7 pixels took 0.74 of the time on a Zen 4.
 inline bool turns_planes(const Conv1x1Shape& shape) {
-  return shape.isa == Isa::avx2 && shape.inputs() >= shape.lanes();
+  return reads_planes(shape) && shape.isa == Isa::avx2 && shape.inputs() >= shape.lanes();
 }
 
 /// Lanes that a kernel stores one after another where its tiles end at multiples of `step`: vectors

@@ -90,7 +90,7 @@ void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* 
   Scratch lists;
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
   if (!plan.stages_channels_inner) return copy_planes(plan, moves, image, runs, scratch);
-  if (plan.shape.conv.input.stride[1] == 1) return copy_pixels(plan, moves, image, runs, scratch);
+  if (!reads_planes(plan.shape)) return copy_pixels(plan, moves, image, runs, scratch);
   turn_planes(plan, moves, image, runs, scratch, lists);
 }
 

@@ -33,8 +33,6 @@ std::span<const TileSize> tiles_of(Isa isa) {
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kFloat = sizeof(float);
 
-bool reads_planes(const Conv1x1Shape& shape) { return shape.conv.input.stride[1] != 1; }
-
 /// Cycles on a core that multiplies and adds one vector and loads one a cycle. One that does twice
 /// that sees all in the same proportion.
 class Estimate {
@@ -100,9 +98,7 @@ class Estimate {
     return bytes > kFarBytes ? rates_.far_turned_store : rates_.turned_store;
   }
 
-  bool turns() const {
-    return config_.by_channel && config_.staged && reads_planes(shape_) && turns_planes(shape_);
-  }
+  bool turns() const { return config_.by_channel && config_.staged && turns_planes(shape_); }
   double turning() const {
     constexpr double kTurn = 1;
     return turns() ? kTurn * static_cast<double>(shape_.inputs() * shape_.pixels()) : 0;
@@ -209,23 +205,24 @@ struct Candidate {
   double reads;
 };
 
+/// Whether a block's input is staged: both where that turns planes, for the estimate to choose.
+std::vector<bool> ways_to_read(const Conv1x1Shape& shape, bool by_channel) {
+  if (!shape.reads_in_place()) return {true};
+  if (by_channel && turns_planes(shape)) return {false, true};
+  return {!by_channel && crosses_lines(shape)};
+}
+
 std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
   const std::int64_t block = block_of(shape);
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    const bool may_turn = by_channel && reads_planes(shape) && turns_planes(shape);
-    for (const bool turned : {false, true}) {
-      const bool is_one = turned ? may_turn : !may_turn || shape.reads_in_place();
-      if (!is_one) continue;
+    for (const bool staged : ways_to_read(shape, by_channel))
       for (const TileSize& tile : tiles_of(shape.isa)) {
-        const Conv1x1Config config{
-            by_channel, tile.rows, tile.vectors, block,
-            turned || !shape.reads_in_place() || (!by_channel && crosses_lines(shape))};
+        const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, staged};
         const Estimate estimate(shape, config, rates);
         candidates.push_back({config, estimate.cycles(), estimate.reads()});
       }
-    }
   }
   return candidates;
 }
