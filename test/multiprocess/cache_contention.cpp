@@ -183,7 +183,7 @@ TEST(CacheContention, NobodySeesALockedDatabase) {
       expect_nothing_dropped));
   const double slow = std::max(slow_before, slowdown());
   Latencies& latencies = load->latencies;
-  // Said, not judged: what waits longer than the patience above is dropped, which fails.
+  // Said, not judged: what waits longer than the patience above gives up, which fails.
   std::printf(
       "%d operations, %d rows found; p50 %.2f ms, p99 %.1f ms, worst %.0f ms; "
       "the machine is slowed down %.1f times by others\n",
