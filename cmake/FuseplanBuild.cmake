@@ -10,6 +10,11 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+# Shared libraries name all that they need, but clang's sanitizers, which are in the program.
+set(FUSEPLAN_NO_UNDEFINED "")
+if(NOT FUSEPLAN_SANITIZE)
+  set(FUSEPLAN_NO_UNDEFINED -Wl,--no-undefined)
+endif()
 # Installed programs find libfuseplan relative to themselves; build trees keep their absolute paths.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set(CMAKE_INSTALL_RPATH $ORIGIN/${bin_to_lib})
@@ -23,7 +28,9 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL)
   # One compilation serves all build trees with the same flags, such as shared and static.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${CCACHE})
+  # Without that sloppiness it refuses whatever reads a precompiled header.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -41,4 +48,8 @@ if(FUSEPLAN_SANITIZE)
   # Instrumented code makes gcc 12 see uninitialised members in std::function and std::regex.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${FUSEPLAN_SANITIZE})
+  # Functions of libraries that are opened take what we know as handles of our own types.
+  add_compile_options($<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
+  # C programs, too, bring what C++ libraries need of a sanitizer.
+  add_link_options("$<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime;-lstdc++>")
 endif()

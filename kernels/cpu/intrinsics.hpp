@@ -5,9 +5,11 @@
 // processor has it. To be included by .cpp files only: what it tells the compiler holds to their
 // ends.
 #if defined(__x86_64__)
+#if !defined(__clang__)
 // GCC 12 takes the undefined vectors inside its own intrinsics for mistakes (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 // prefetchw is a hint: x86-64 CPUs without it take it for no operation.

@@ -74,7 +74,7 @@ fuseplanStatus_t fuseplanCacheGetStatistics(fuseplanHandle_t handle,
 fuseplanStatus_t fuseplanCacheVerify(fuseplanHandle_t handle, fuseplanCacheReport_t* report) {
   return guard(__func__, [&] {
     const auto object = pin(handle, "handle");
-    check_struct(report, "report");
+    checked_size(report, "report");  // before all is read, not after
     const VerifyReport found = object->handle.store().verify(true);
     for (const std::string& problem : found.problems)
       log(LogLevel::warning, "cache", "verify: {}", problem);

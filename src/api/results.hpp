@@ -47,10 +47,15 @@ inline constexpr std::size_t kFirstSize = 0;
 /// Throws unless `size` can be the size of a struct that had `first` bytes at first.
 void check_struct_size(std::size_t size, std::size_t first, std::string_view argument);
 
+/// The size that the program's struct says, which may have fewer members than T.
 template <typename T>
-void check_struct(const T* to, std::string_view argument) {
+std::size_t checked_size(const T* to, std::string_view argument) {
   static_assert(kFirstSize<T> > 0 && kFirstSize<T> <= sizeof(T), "see growing_structs.def");
-  check_struct_size(required(to, argument)->structSize, kFirstSize<T>, argument);
+  static_assert(offsetof(T, structSize) == 0);
+  std::size_t size = 0;
+  std::memcpy(&size, required(to, argument), sizeof size);
+  check_struct_size(size, kFirstSize<T>, argument);
+  return size;
 }
 
 /// `value` at `to`, as much of it as the program knows; the rest zero.
@@ -63,8 +68,7 @@ void copy_struct(void* to, std::size_t size, T value) {
 
 template <typename T>
 void write_struct(T* to, const T& value, std::string_view argument) {
-  check_struct(to, argument);
-  copy_struct(to, to->structSize, value);
+  copy_struct(to, checked_size(to, argument), value);
 }
 
 /// How many of `available` entries to write; stores what *returnedCount is to say.
@@ -80,11 +84,10 @@ void write_list(int request_count, int* returned_count, T* entries, const std::v
 template <typename T>
 void write_structs(int request_count, int* returned_count, T* entries, const std::vector<T>& values,
                    std::string_view argument) {
-  if (entries != nullptr && request_count > 0) check_struct(entries, argument);
+  const std::size_t stride =
+      entries != nullptr && request_count > 0 ? checked_size(entries, argument) : 0;
   const int count =
       count_to_write(request_count, returned_count, values.size(), entries == nullptr);
-  if (count == 0) return;
-  const std::size_t stride = entries->structSize;
   for (int i = 0; i < count; ++i)
     copy_struct(reinterpret_cast<char*>(entries) + static_cast<std::size_t>(i) * stride, stride,
                 values[static_cast<std::size_t>(i)]);

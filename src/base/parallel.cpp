@@ -17,6 +17,7 @@
 #include "base/fork.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
+#include "base/thread_sanitizer.hpp"
 
 namespace fuseplan {
 namespace {
@@ -178,7 +179,7 @@ bool openmp_has(int threads) {
 }
 
 // Race detectors cannot see through libgomp's own fork and join.
-#ifdef __SANITIZE_THREAD__
+#ifdef FUSEPLAN_THREAD_SANITIZER
 constexpr bool kThreadSanitizer = true;
 #else
 constexpr bool kThreadSanitizer = false;

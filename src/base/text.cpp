@@ -46,7 +46,7 @@ std::string suggest(std::string_view name, const std::vector<std::string>& known
   return fmt::format("did you mean {}? (one of {})", *nearest, fmt::join(known, ", "));
 }
 
-std::string quoted(std::string_view value) {
+std::string option_value(std::string_view value) {
   if (value.find(' ') == value.npos && !value.starts_with('"')) return std::string(value);
   std::string text = "\"";
   for (const char c : value) {

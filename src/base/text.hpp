@@ -14,6 +14,6 @@ std::vector<std::string_view> split_list(std::string_view text, char separator);
 std::string suggest(std::string_view name, const std::vector<std::string>& known);
 
 /// A value as an option list holds it: in quotes where it would not end at its end otherwise.
-std::string quoted(std::string_view value);
+std::string option_value(std::string_view value);
 
 }  // namespace fuseplan

@@ -101,7 +101,7 @@ class Reader {
     const std::string value = alias.value(variable(alias.variable));
     const bool decided = environment(alias.own).has_value() || is_flag(alias.option);
     if (value.empty() || decided) return {};
-    return fmt::format("--{}={} ", alias.option, quoted(value));
+    return fmt::format("--{}={} ", alias.option, option_value(value));
   }
 
   void note_ignored(std::string_view entry) const {

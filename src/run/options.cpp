@@ -235,9 +235,9 @@ std::string Options::to_text() const {
       fmt::format("--find_mode={}", kFindModes[static_cast<std::size_t>(find_mode)]));
   add(tune_ms != defaults.tune_ms, fmt::format("--tune_ms={}", tune_ms));
   add(!pin.solver.empty(),
-      "--pin=" + quoted(pin.solver + (pin.config.empty() ? "" : ":") + pin.config));
+      "--pin=" + option_value(pin.solver + (pin.config.empty() ? "" : ":") + pin.config));
   add(cache != defaults.cache, "--cache=" + cache);
-  add(!cache_dir.empty(), "--cache_dir=" + quoted(cache_dir));
+  add(!cache_dir.empty(), "--cache_dir=" + option_value(cache_dir));
   add(cache_mb != defaults.cache_mb, fmt::format("--cache_mb={}", cache_mb));
   add(cache_sync, "--cache_sync=1");
   add(cache_netfs, "--cache_netfs=1");

@@ -260,7 +260,7 @@ FUSEPLAN_EMULATOR_API Result cuModuleGetFunction(FunctionHandle* function, Modul
   if (kernel == nullptr || bytes == nullptr) return kNotFound;
   static auto& functions = *new std::vector<std::unique_ptr<FakeFunction>>;
   const std::lock_guard lock(state().mutex);
-  functions.push_back(std::make_unique<FakeFunction>(fake, name, kernel, bytes()));
+  functions.push_back(std::make_unique<FakeFunction>(FakeFunction{fake, name, kernel, bytes()}));
   *function = reinterpret_cast<FunctionHandle>(functions.back().get());
   return cuda::kSuccess;
 }

@@ -124,8 +124,8 @@ TEST(Bytes, StoresRoundToEvenAndSaturate) {
 TEST(Bytes, BlendWithIntegers) {
   const char* const kTexts[] = {
       "u8:2x19x9x7:nhwc;conv(i8:21x19x3x3,pad=1x1);scale_shift(f32:1x21x1x1)->i8:2x21x9x7:nhwc",
-      "i8:2x19x9x7:nchw;conv(i8:40x19x1x1);scale_shift(f32:1x40x1x1);bias(f16:1x40x1x1)->u8:"
-      "2x40x9x7:nchw",
+      ("i8:2x19x9x7:nchw;conv(i8:40x19x1x1);scale_shift(f32:1x40x1x1);bias(f16:1x40x1x1)"
+       "->u8:2x40x9x7:nchw"),
       "i8:2x19x9x7:nchw;scale_shift(f32:1x19x1x1);add(u8:2x19x9x7)->u8:2x19x9x7:nchw",
       "u8:2x35x3x3:nhwc;norm(spatial,f32:1x35x1x1);activation(tanh)",
       "f16:2x35x5x3:nhwc;norm(spatial,f32:1x35x1x1);add(i8:1x35x1x1)->i8:2x35x5x3:nhwc",

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "api_world.hpp"
+#include "base/thread_sanitizer.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -295,7 +296,7 @@ TEST_F(Tuning, AWinnerCanBeBroughtAlong) {
   EXPECT_NE(explained.find("(tuned"), std::string::npos) << explained;
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef FUSEPLAN_THREAD_SANITIZER
 /// Where a search says what it does: in a log callback, which waits there.
 struct Held {
   std::latch reached{1}, go_on{1};

@@ -115,10 +115,10 @@ TEST(Text, SuggestsTheNearestName) {
 }
 
 TEST(Text, QuotesWhereAValueWouldNotEndAtItsEnd) {
-  EXPECT_EQ(quoted("/tmp/a\\b\"c"), "/tmp/a\\b\"c");
-  EXPECT_EQ(quoted(""), "");
-  EXPECT_EQ(quoted("/my files"), "\"/my files\"");
-  EXPECT_EQ(quoted("\"a\\"), "\"\\\"a\\\\\"");
+  EXPECT_EQ(option_value("/tmp/a\\b\"c"), "/tmp/a\\b\"c");
+  EXPECT_EQ(option_value(""), "");
+  EXPECT_EQ(option_value("/my files"), "\"/my files\"");
+  EXPECT_EQ(option_value("\"a\\"), "\"\\\"a\\\\\"");
 }
 
 }  // namespace

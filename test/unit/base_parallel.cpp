@@ -16,6 +16,7 @@
 
 #include "base/fork.hpp"
 #include "base/status.hpp"
+#include "base/thread_sanitizer.hpp"
 
 namespace fuseplan {
 namespace {
@@ -63,7 +64,7 @@ TEST(Parallel, RunsAnyNumberOfTasks) {
       EXPECT_EQ(tasks_run_once(Parallel(threads), tasks), tasks) << threads << " threads";
 }
 
-#ifndef __SANITIZE_THREAD__  // where every loop has threads of its own
+#ifndef FUSEPLAN_THREAD_SANITIZER  // where every loop has threads of its own
 TEST(Parallel, AThreadKeepsItsTask) {
   // Nobody ends before all have begun, so that nobody can take another's.
   constexpr int kThreads = 4;

@@ -69,7 +69,8 @@ TEST(Intervals, OfWhatTheyAreReadFrom) {
 
 /// Some nodes over one input and constants, each of a random function of those before.
 Graph random_graph(test::Random& random) {
-  constexpr double kConstants[] = {0, 1, -1, 0.5, -3, 20, kInfinity, -kInfinity, std::nan("")};
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kConstants[] = {0, 1, -1, 0.5, -3, 20, kInfinity, -kInfinity, kNan};
   constexpr Fn kFunctions[] = {Fn::neg_, Fn::add_, Fn::sub_, Fn::mul_,
                                Fn::fma_, Fn::min_, Fn::max_, Fn::exp_};
   const auto below = [&](std::int64_t count) { return random.between(0, count - 1); };

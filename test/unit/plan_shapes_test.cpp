@@ -136,7 +136,8 @@ TEST(PlanConv, WhatDoesNotFitIsRefused) {
   for (const ConvCase& row : kCases) {
     SCOPED_TRACE(std::string(row.input) + " " + row.conv);
     const std::string text = std::string(row.input) + ";conv(" + row.conv + ")";
-    expect_error(error_of([&] { parse_problem(text); }), "fuseplanStatusBadParm", row.output);
+    expect_error(error_of([text = text] { parse_problem(text); }), "fuseplanStatusBadParm",
+                 row.output);
   }
 }
 
@@ -165,7 +166,7 @@ TEST(PlanOps, ShapesAreCheckedAtOnce) {
   };
   for (const auto& [text, part] : kCases) {
     SCOPED_TRACE(text);
-    expect_error(error_of([&] { parse_problem(text); }), "fuseplanStatusBadParm", part);
+    expect_error(error_of([text = text] { parse_problem(text); }), "fuseplanStatusBadParm", part);
   }
   expect_error(error_of([] { parse_problem("f32:2x4x5x5;bias(f32:4);conv(f32:4x4x1x1)"); }),
                "fuseplanStatusUnsupportedOp", "op 1 is a convolution");

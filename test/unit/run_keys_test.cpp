@@ -71,6 +71,7 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
   const std::vector<std::string> configs = solver->configs(question);
   ASSERT_GT(configs.size(), 1u);
   const std::string other = configs[0] == config ? configs[1] : configs[0];
+  const std::string id(solver->id());
   const std::function<void(CompileContext&)> changes[] = {
       [](auto& context) { context.traits.isa = cpu::Isa::avx2; },
       [](auto& context) {
@@ -79,7 +80,7 @@ TEST_F(RunKeys, AnotherKernelHasAnother) {
       },
       [](auto& context) { context.options.passes.disabled = 2; },
       [&](auto& context) {
-        context.options.pin = {std::string(solver->id()), other};
+        context.options.pin = {id, other};
       },
       [](auto& context) { context.filter.pinned = "cpu_portable"; },
   };

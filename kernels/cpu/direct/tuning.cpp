@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "base/integer.hpp"
@@ -101,7 +100,7 @@ std::vector<TileSize> sizes_best_first(const DirectShape& shape, const Reading& 
   };
   const auto cost = [&](TileSize size) { return row_cost(shape, reading, isa, size); };
   constexpr double kSame = 1.02;
-  const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
+  const double bound = kSame * cost(std::ranges::min(sizes, {}, cost));
   std::ranges::stable_sort(sizes, std::ranges::greater{}, merit);
   const auto first =
       std::ranges::find_if(sizes, [&](TileSize size) { return cost(size) <= bound; });

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ranges>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
@@ -108,8 +107,10 @@ std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape) {
     }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost);
   std::vector<GroupedConfig> configs;
-  for (const Candidate& candidate : candidates | std::views::take(kMostConfigs))
+  for (const Candidate& candidate : candidates) {
+    if (configs.size() == kMostConfigs) break;
     configs.push_back(candidate.config);
+  }
   return configs;
 }
 

@@ -2,7 +2,6 @@
 #include "kernels/cpu/int8/tuning.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/int8/tile_emitter.hpp"
@@ -93,7 +92,7 @@ std::vector<ByteConfig> byte_tuning_space(const DirectShape& shape, Isa isa, Dot
   // What the model cannot tell apart is decided by the order of the table.
   const auto cost = [&](TileSize size) { return plane_cost(shape, isa, dot, size); };
   constexpr double kSame = 1.02;
-  const double bound = kSame * std::ranges::min(sizes | std::views::transform(cost));
+  const double bound = kSame * cost(std::ranges::min(sizes, {}, cost));
   const auto first =
       std::ranges::find_if(sizes, [&](TileSize size) { return cost(size) <= bound; });
   std::rotate(sizes.begin(), first, first + 1);

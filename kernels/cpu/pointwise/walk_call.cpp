@@ -5,7 +5,9 @@ namespace fuseplan::cpu {
 
 namespace {
 
+// A tensor that the call goes without stays null.
 const void* moved(const void* base, std::int64_t elements, DType dtype) {
+  if (base == nullptr) return nullptr;
   return static_cast<const std::byte*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <ranges>
 #include <vector>
 
 #include "base/containers.hpp"
@@ -141,7 +140,8 @@ void keep_factors(VectorCode& code, const LinearMap& vertical, const LinearMap& 
           factors.push_back(std::bit_cast<std::uint32_t>(term.factor));
   std::ranges::sort(factors);
   factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
-  for (const std::uint32_t factor : factors | std::views::take(kMost)) code.hoist(factor);
+  factors.resize(std::min(factors.size(), kMost));
+  for (const std::uint32_t factor : factors) code.hoist(factor);
 }
 
 void emit_map(VectorCode& code, const LinearMap& map, const TakeInput& take,
