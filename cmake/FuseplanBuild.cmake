@@ -10,10 +10,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
-# Shared libraries name all that they need, but clang's sanitizers, which are in the program.
-set(FUSEPLAN_NO_UNDEFINED "")
-if(NOT FUSEPLAN_SANITIZE)
-  set(FUSEPLAN_NO_UNDEFINED -Wl,--no-undefined)
+# Shared libraries name all that they need, except clang's sanitizers, which are in the program.
+set(FUSEPLAN_NO_UNDEFINED -Wl,--no-undefined)
+if(FUSEPLAN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  set(FUSEPLAN_NO_UNDEFINED "")
 endif()
 # Installed programs find libfuseplan relative to themselves; build trees keep their absolute paths.
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -28,9 +28,11 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE AND PROJECT_IS_TOP_LEVEL)
   # One compilation serves all build trees with the same flags, such as shared and static.
-  # Without that sloppiness it refuses whatever reads a precompiled header.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(settings CCACHE_NOHASHDIR=1)
+  if(FUSEPLAN_PRECOMPILE)  # it would refuse whatever reads a precompiled header
+    list(APPEND settings CCACHE_SLOPPINESS=pch_defines,time_macros)
+  endif()
+  set(launcher ${CMAKE_COMMAND} -E env ${settings} ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()

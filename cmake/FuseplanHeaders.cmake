@@ -13,4 +13,7 @@ if(FUSEPLAN_PRECOMPILE)
   add_library(fuseplan_headers OBJECT ${PROJECT_BINARY_DIR}/headers.cpp)
   target_link_libraries(fuseplan_headers PRIVATE fuseplan_flags fmt::fmt)
   target_precompile_headers(fuseplan_headers PRIVATE ${FUSEPLAN_HEADERS})
+  # With the times of headers in it, it would be another one for ccache in every build tree.
+  target_compile_options(fuseplan_flags INTERFACE
+    "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()

@@ -24,7 +24,8 @@ install(FILES ${PROJECT_BINARY_DIR}/fuseplanConfig.cmake
               ${PROJECT_BINARY_DIR}/fuseplanConfigVersion.cmake DESTINATION ${package_dir})
 
 set(pc_requires "fmt sqlite3 libsodium libxxhash libzstd")
-set(pc_libs "-lgomp -lstdc++ -lm -pthread -ldl")
+list(GET OpenMP_CXX_LIB_NAMES 0 openmp)
+set(pc_libs "-l${openmp} -lstdc++ -lm -pthread -ldl")
 file(RELATIVE_PATH FUSEPLAN_PC_PREFIX
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 # A shared libfuseplan brings its libraries along; a static one needs them named, --static or not.

@@ -17,7 +17,7 @@
 #include "base/fork.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
-#include "base/thread_sanitizer.hpp"
+#include "base/sanitizers.hpp"
 
 namespace fuseplan {
 namespace {

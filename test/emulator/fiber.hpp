@@ -4,9 +4,10 @@
 #include <functional>
 #include <memory>
 
+#include "base/sanitizers.hpp"
 #include "context.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef FUSEPLAN_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -57,7 +58,7 @@ class Fiber {
     Context::go(self.own_, self.caller_);
   }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef FUSEPLAN_ADDRESS_SANITIZER
   void forget_frames() { __asan_unpoison_memory_region(stack_.get(), kStack); }
   static void before_switch(void** fake, const void* stack, std::size_t size) {
     __sanitizer_start_switch_fiber(fake, stack, size);

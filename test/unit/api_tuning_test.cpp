@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "api_world.hpp"
-#include "base/thread_sanitizer.hpp"
+#include "base/sanitizers.hpp"
 
 namespace fuseplan::test {
 namespace {

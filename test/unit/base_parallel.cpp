@@ -16,7 +16,7 @@
 
 #include "base/fork.hpp"
 #include "base/status.hpp"
-#include "base/thread_sanitizer.hpp"
+#include "base/sanitizers.hpp"
 
 namespace fuseplan {
 namespace {

@@ -136,8 +136,7 @@ TEST(PlanConv, WhatDoesNotFitIsRefused) {
   for (const ConvCase& row : kCases) {
     SCOPED_TRACE(std::string(row.input) + " " + row.conv);
     const std::string text = std::string(row.input) + ";conv(" + row.conv + ")";
-    expect_error(error_of([text = text] { parse_problem(text); }), "fuseplanStatusBadParm",
-                 row.output);
+    expect_error(error_of([&] { parse_problem(text); }), "fuseplanStatusBadParm", row.output);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cpu/direct/tuning.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
