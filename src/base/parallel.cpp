@@ -16,8 +16,8 @@
 #include "base/denormals.hpp"
 #include "base/fork.hpp"
 #include "base/log.hpp"
-#include "base/status.hpp"
 #include "base/sanitizers.hpp"
+#include "base/status.hpp"
 
 namespace fuseplan {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/fork.hpp"
-#include "base/status.hpp"
 #include "base/sanitizers.hpp"
+#include "base/status.hpp"
 
 namespace fuseplan {
 namespace {
