@@ -67,7 +67,7 @@ build() {
   local -a targets=()
   shift
   for target; do targets+=(--target "$target"); done
-  say "building $preset in build/$preset"
+  say "building $preset"
   cmake --preset "$preset" > "build/configure-$preset.log" 2>&1 || {
     cat "build/configure-$preset.log" >&2
     die "configuring the preset $preset failed"
