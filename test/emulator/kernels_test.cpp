@@ -73,6 +73,18 @@ TEST(DeviceKernels, Blending) {
       expect_right_on_device(handle, driver::parse_problem(sample.text), nullptr, {.blend = true});
 }
 
+// So many pieces that a thread takes more than one lot of them, narrow and wide: channels that
+// divide no block, some more than a block has threads, and lanes that are no channels.
+TEST(DeviceKernels, ManyPiecesForAThread) {
+  const Handle handle = emulated_handle();
+  for (const char* text :
+       {"f32:1x33x127x127:nhwc;norm(spatial,f32:1x33x1x1);activation(leakyrelu)",
+        "f32:2x300x30x30:nhwc;norm(spatial,f32:1x300x1x1);activation(leakyrelu)",
+        "f16:1x24x420x420:nhwc;norm(spatial,f32:1x24x1x1);activation(leakyrelu)",
+        "f16:1x24x420x420:nchw;norm(spatial,f32:1x24x1x1);activation(leakyrelu)"})
+    expect_right_on_device(handle, driver::parse_problem(text));
+}
+
 TEST(DeviceKernels, EveryTile) {
   const Handle handle = emulated_handle();
   const ProblemSpec problem = driver::parse_problem(

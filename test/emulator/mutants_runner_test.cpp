@@ -104,7 +104,8 @@ TEST(MutantsRunner, Exceptions) {
 
 // Whole mutants: their kernels end their process, or never end.
 const char* const kProblem = "f32:1x8x4x4:nchw;activation(abs)";
-const char* const kPlace = "if (first + i * FP_THREADS < a.count) fp_finish_item<V>(a, items[i]);";
+const char* const kPlace =
+    "if (start + i * step < a.count) fp_finish_item<V>(a, items[i], round + i == 0, channels);";
 
 Mutant mutant(const char* name, const std::string& code, const char* word = nullptr) {
   static std::deque<std::string> texts;

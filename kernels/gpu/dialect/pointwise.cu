@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chain without convolution: one pass over memory. A thread takes FP_ITEMS pieces of V lanes; the
-// wide entry needs lanes that are a multiple of V and addresses that are a multiple of 16 bytes.
+// A chain without convolution: one pass over memory. Threads take pieces of V lanes; the wide entry
+// needs lanes that are a multiple of V and addresses that are a multiple of 16 bytes.
 // Tensors: input, output, the channel number as if it were one, then elements.
 
 template <int V>
@@ -38,17 +38,25 @@ FP_FN void fp_load_item(const fp_args& a, unsigned index, fp_item<V>& item) {
   item.channel = offset[2];
 }
 
+// Of the piece's lanes where these are channels, else of its one channel.
 template <int V>
-FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item) {
-  float channels[FP_CHANNELS + 1];
-  fp_channels(a, item.channel, channels);
+FP_FN void fp_item_channels(const fp_args& a, long long channel, float (*to)[FP_CHANNELS + 1]) {
+  FP_UNROLL
+  for (int v = 0; v < V; ++v)
+    if (v == 0 || (FP_LANES >> 2 & 1) != 0) fp_channels(a, channel + v, to[v]);
+}
+
+template <int V>
+FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item, bool is_first,
+                          float (*channels)[FP_CHANNELS + 1]) {
+  if ((FP_LANES >> 2 & 1) == 0 || is_first) fp_item_channels<V>(a, item.channel, channels);
   FP_UNROLL
   for (int v = 0; v < V; ++v) {
     float elements[FP_ELEMENTS + 1];
     FP_UNROLL
     for (int e = 0; e < FP_ELEMENTS; ++e) elements[e] = item.elements[e][v];
-    if (v > 0 && (FP_LANES >> 2 & 1) != 0) fp_channels(a, item.channel + v, channels);
-    item.x[v] = fp_chain(a, item.x[v], item.before[v], channels, elements);
+    const int lane = (FP_LANES >> 2 & 1) != 0 ? v : 0;
+    item.x[v] = fp_chain(a, item.x[v], item.before[v], channels[lane], elements);
   }
   if constexpr (V > 1) {
     fp_store_wide<FP_OUTPUT, V>(a.output, item.out, item.x);
@@ -57,17 +65,27 @@ FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item) {
   }
 }
 
-// All loads before the first use: their latencies overlap.
+// A thread takes pieces that are a.step apart, FP_ITEMS at a time: all loads before the first use, so
+// that their latencies overlap. Where lanes are channels all pieces lie in the first one's, whose
+// values are kept: computing them takes longer than the memory does for what they are applied to.
 template <int V>
 FP_FN void fp_pass(const fp_args& a) {
-  const unsigned first = fp_block() * (FP_THREADS * FP_ITEMS) + fp_thread();
-  fp_item<V> items[FP_ITEMS];
-  FP_UNROLL
-  for (int i = 0; i < FP_ITEMS; ++i)
-    if (first + i * FP_THREADS < a.count) fp_load_item<V>(a, first + i * FP_THREADS, items[i]);
-  FP_UNROLL
-  for (int i = 0; i < FP_ITEMS; ++i)
-    if (first + i * FP_THREADS < a.count) fp_finish_item<V>(a, items[i]);
+  const unsigned thread = fp_block() * FP_THREADS + fp_thread();
+  const unsigned chunk = fp_divide(thread, a.step);
+  const long long step = a.step.divisor;
+  const long long first = chunk * (FP_ITEMS * a.rounds * step) + (thread - chunk * step);
+  if (first >= a.count) return;
+  float channels[V][FP_CHANNELS + 1];
+  for (unsigned round = 0; round < a.rounds; ++round) {
+    const long long start = first + round * (FP_ITEMS * step);
+    fp_item<V> items[FP_ITEMS];
+    FP_UNROLL
+    for (int i = 0; i < FP_ITEMS; ++i)
+      if (start + i * step < a.count) fp_load_item<V>(a, (unsigned)(start + i * step), items[i]);
+    FP_UNROLL
+    for (int i = 0; i < FP_ITEMS; ++i)
+      if (start + i * step < a.count) fp_finish_item<V>(a, items[i], round + i == 0, channels);
+  }
 }
 
 FP_KERNEL_BLOCKS(fp_pointwise, FP_THREADS, 2) { fp_pass<1>(a); }
