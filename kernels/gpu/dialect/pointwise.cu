@@ -65,9 +65,9 @@ FP_FN void fp_finish_item(const fp_args& a, fp_item<V>& item, bool is_first,
   }
 }
 
-// A thread takes pieces that are a.step apart, FP_ITEMS at a time: all loads before the first use, so
-// that their latencies overlap. Where lanes are channels all pieces lie in the first one's, whose
-// values are kept: computing them takes longer than the memory does for what they are applied to.
+// A thread takes pieces that are a.step apart, FP_ITEMS at a time: all loads before the first use,
+// so that their latencies overlap. Where lanes are channels all its pieces lie in the same ones,
+// whose values are kept: computing them takes longer than the memory does for a piece.
 template <int V>
 FP_FN void fp_pass(const fp_args& a) {
   const unsigned thread = fp_block() * FP_THREADS + fp_thread();
