@@ -193,8 +193,7 @@ FP_FN void fp_store_boxes(const fp_args& a, const fp_shared& s, const fp_row* ro
             fp_finish_four(a, s, rows, k, n + 8 * side + lane % 4 * 2, sums + (n / 2 + 4 * side));
         FP_UNROLL
         for (int half = 0; half < 2; ++half)
-          words[2 * side + half] =
-              fp_narrow<FP_OUTPUT>(four.v[half][0]) | fp_narrow<FP_OUTPUT>(four.v[half][1]) << 16;
+          words[2 * side + half] = fp_narrow_two<FP_OUTPUT>(four.v[half][0], four.v[half][1]);
       }
       const unsigned row = thread / 32 * 16 + lane % 16, piece = (n - first) / 8 + lane / 16;
       fp_stsm4(to + row * FP_ROW_BYTES + (piece ^ row % 8) * 16, words);
