@@ -12,34 +12,68 @@ namespace {
 
 using cpu::ConvGeometry;
 
-constexpr unsigned kThreads = 384, kPlainThreads = 256;
+constexpr unsigned kPlainThreads = 256, kGroup = 128, kConsumers = 2;
 
-bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
+/// What tells the kernels apart.
+struct Kernel {
+  const char *file, *entry;
+  unsigned producers;  ///< warpgroups, beside the two that multiply
+};
+const Kernel& kernel_of(HopperFeed feed) {
+  static constexpr Kernel kKernels[] = {{"conv_hopper.cu", "fp_conv_hopper", 1},
+                                        {"conv_hopper_gather.cu", "fp_conv_gather", 2}};
+  return kKernels[static_cast<int>(feed)];
+}
+
+bool is_multiple(const void* pointer, std::uintptr_t of) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % of == 0;
+}
+
+/// Whether an even pixel and the next one lie together, at an even distance from the first.
+bool pixels_pair(const cpu::View& view) {
+  const auto even = [&](std::size_t axis) {
+    return view.len[axis] == 1 || view.stride[axis] % 2 == 0;
+  };
+  return view.pixels() % 2 == 0 && view.stride[4] == 1 &&
+         (view.len[3] == 1 || view.stride[3] == view.len[4]) && even(0) && even(1);
+}
 
 class HopperProgram final : public Program {
  public:
-  HopperProgram(const Problem& problem, const SplitChain& chain, const HopperTile& tile)
+  HopperProgram(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+                const HopperTile& tile)
       : shape_(problem, chain),
         chain_(chain),
+        feed_(feed),
         tile_(tile),
-        use_(hopper_shape(problem, chain, tile)),
-        maps_{hopper_input_map(shape_.geometry, problem.input().dtype, tile.m),
-              hopper_weight_map(shape_.geometry, problem.conv()->weights.dtype, tile.n),
-              hopper_output_map(shape_.geometry, problem.output().dtype)} {}
+        use_(hopper_shape(problem, chain, feed, tile)),
+        pairs_(problem.output().dtype != DType::f32 && pixels_pair(shape_.geometry.output)) {
+    const ConvGeometry& g = shape_.geometry;
+    const DType weights = problem.conv()->weights.dtype;
+    if (feed == HopperFeed::copies)
+      maps_[kInput] = hopper_input_map(g, problem.input().dtype, tile.m);
+    if (feed == HopperFeed::copies || !hopper_gathers_filters(g))
+      maps_[kFilter] = hopper_weight_map(g, weights, feed, tile.n);
+    if (use_.store == HopperStore::copies)
+      maps_[kOutput] = hopper_output_map(g, problem.output().dtype);
+  }
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
     const ConvGeometry& g = shape_.geometry;
+    const void* const bases[] = {arguments.input, arguments.weights, arguments.output};
     ArgumentBlock block(scratch);
     chain_.put_pointers(arguments, block);
     std::byte* maps = block.leave(kMaps * TensorMap::kBytes, TensorMap::kAlignment);
     put_geometry(shape_, block);
     block.put(static_cast<std::uint32_t>(tiles()));
+    block.put(static_cast<std::uint32_t>(pairs_ && is_multiple(arguments.output, 4)));
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
-    if (is_aligned(arguments.input) && is_aligned(arguments.weights) &&
-        (!use_.store_map || is_aligned(arguments.output))) {
-      fill_in(call, arguments, maps, scratch);
+    bool aligned = true;
+    for (std::size_t i = 0; i < kMaps; ++i) aligned &= !maps_[i] || is_multiple(bases[i], 16);
+    if (aligned) {
+      fill_in(call, bases, maps, scratch);
     } else {
       call.entry = 1;
       call.grid = static_cast<unsigned>((pixels() * g.group_outputs - 1) / kPlainThreads + 1);
@@ -50,59 +84,72 @@ class HopperProgram final : public Program {
   unsigned most_shared_bytes() const override { return use_.shared_bytes; }
 
  private:
-  static constexpr std::size_t kMaps = 3;
+  enum { kInput, kFilter, kOutput, kMaps };
 
   std::int64_t pixels() const {
     return shape_.geometry.output.len[0] * shape_.geometry.output.pixels();
   }
   std::int64_t tiles() const { return shape_.blocks(tile_.m, tile_.n); }
 
-  void fill_in(Call& call, const cpu::Arguments& arguments, std::byte* to, Scratch& scratch) const {
-    const std::size_t count = use_.store_map ? kMaps : kMaps - 1;
-    const void* bases[] = {arguments.input, arguments.weights, arguments.output};
-    auto* maps = scratch.take_array<TensorMap>(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      new (maps + i) TensorMap(maps_[i]);
-      maps[i].to = to + i * TensorMap::kBytes;
-      maps[i].base = bases[i];
+  void fill_in(Call& call, const void* const* bases, std::byte* to, Scratch& scratch) const {
+    auto* maps = scratch.take_array<TensorMap>(kMaps);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < kMaps; ++i) {
+      if (!maps_[i]) continue;
+      TensorMap* map = new (maps + count++) TensorMap(*maps_[i]);
+      map->to = to + i * TensorMap::kBytes;
+      map->base = bases[i];
     }
     call.maps = {maps, count};
     call.grid = static_cast<unsigned>(tiles());
-    call.block = kThreads;
+    call.block = kGroup * (kernel_of(feed_).producers + kConsumers);
     call.shared_bytes = use_.shared_bytes;
     call.blocks_stay = true;
   }
 
   ConvShape shape_;
   ChainArguments chain_;
+  HopperFeed feed_;
   HopperTile tile_;
   HopperShape use_;
-  TensorMap maps_[kMaps];  ///< input, filter, output
+  bool pairs_;
+  std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
 
 class HopperRecipe final : public Recipe {
  public:
-  HopperRecipe(const Problem& problem, const SplitChain& chain, const HopperTile& tile)
-      : problem_(problem), chain_(chain), tile_(tile), shape_(problem, chain) {}
+  HopperRecipe(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+               const HopperTile& tile)
+      : problem_(problem), chain_(chain), feed_(feed), tile_(tile), shape_(problem, chain) {}
 
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
-                               geometry_fields(shape_) + "unsigned tiles;\n";
-    const HopperShape use = hopper_shape(problem_, chain_, tile_);
-    const std::string macros = chain_macros(problem_, chain_) + conv_macros(shape_) +
-                               define("BM", tile_.m) + define("BN", tile_.n) +
-                               define("STAGES", use.stages) + define("STORE_MAP", use.store_map);
-    return assemble_source(macros, chain_declarations(chain_, fields), "conv_hopper.cu",
-                           {"fp_conv.h", "fp_hopper.h"});
+                               geometry_fields(shape_) + "unsigned tiles, pairs;\n";
+    const ConvGeometry& g = shape_.geometry;
+    const HopperShape use = hopper_shape(problem_, chain_, feed_, tile_);
+    const Kernel& kernel = kernel_of(feed_);
+    const std::string macros =
+        chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
+        define("BN", tile_.n) + define("STAGES", use.stages) +
+        define("PRODUCERS", kernel.producers) + define("STEPS", hopper_steps(g, feed_)) +
+        define("PRODUCTS", hopper_products(g, feed_)) +
+        define("STORE", static_cast<int>(use.store)) +
+        define("GATHER_WEIGHTS", hopper_gathers_filters(g)) + define("DENSE_WEIGHTS", 1);
+    return assemble_source(
+        macros, chain_declarations(chain_, fields), kernel.file,
+        {"fp_conv.h", "fp_warp.h", "fp_gather.h", "fp_hopper.h", "fp_hopper_conv.h"});
   }
-  std::vector<std::string> entries() const override { return {"fp_conv_hopper", "fp_conv_plain"}; }
+  std::vector<std::string> entries() const override {
+    return {kernel_of(feed_).entry, "fp_conv_plain"};
+  }
   std::unique_ptr<Program> bind() const override {
-    return std::make_unique<HopperProgram>(problem_, chain_, tile_);
+    return std::make_unique<HopperProgram>(problem_, chain_, feed_, tile_);
   }
 
  private:
   Problem problem_;
   SplitChain chain_;
+  HopperFeed feed_;
   HopperTile tile_;
   ConvShape shape_;
 };
@@ -110,8 +157,8 @@ class HopperRecipe final : public Recipe {
 }  // namespace
 
 std::shared_ptr<const Recipe> conv_hopper_recipe(const Problem& problem, const SplitChain& chain,
-                                                 const HopperTile& tile) {
-  return std::make_shared<HopperRecipe>(problem, chain, tile);
+                                                 HopperFeed feed, const HopperTile& tile) {
+  return std::make_shared<HopperRecipe>(problem, chain, feed, tile);
 }
 
 }  // namespace fuseplan::gpu

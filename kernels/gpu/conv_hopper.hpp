@@ -14,18 +14,25 @@ struct HopperTile {
   int m, n;
 };
 
+/// How input pixels come: by the copy engine, which wants their channels together, or by threads,
+/// from wherever they lie.
+enum class HopperFeed { copies, threads };
+
 /// Tiles that fit in shared memory, best first by a model of the waves in which they run.
-std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain);
+std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
+                                     HopperFeed feed);
 std::string to_text(const HopperTile& tile);  ///< "128x256"
 std::optional<HopperTile> parse_hopper_tile(std::string_view text);
 
 /// What the copy engine cannot take of this convolution, as a sentence; nothing if it can.
 std::optional<std::string> hopper_layout_refusal(const Problem& problem);
 std::optional<std::string> hopper_filter_refusal(const Problem& problem);
+/// The same for pixels that are gathered.
+std::optional<std::string> hopper_gather_refusal(const Problem& problem);
 
-/// Two spatial axes or fewer, one group, f16 or bf16 with channels innermost; sums in f32. Needs
-/// sm_90a and what the refusals say.
+/// Two spatial axes or fewer, one group, f16 or bf16; sums in f32. Needs sm_90a and what the
+/// refusals for that way to feed it say.
 std::shared_ptr<const Recipe> conv_hopper_recipe(const Problem& problem, const SplitChain& chain,
-                                                 const HopperTile& tile);
+                                                 HopperFeed feed, const HopperTile& tile);
 
 }  // namespace fuseplan::gpu

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/integer.hpp"
 #include "kernels/gpu/sources.hpp"
@@ -27,6 +28,19 @@ ConvShape::ConvShape(const Problem& problem, const SplitChain& chain)
 
 std::int64_t ConvShape::depth() const {
   return geometry.group_inputs * geometry.filter[0] * geometry.filter[1] * geometry.filter[2];
+}
+
+bool ConvShape::dense_filters() const {
+  static constexpr std::array<std::size_t, 4> kTapsInner{3, 2, 1, 0}, kChannelsInner{0, 3, 2, 1};
+  const std::int64_t lens[] = {geometry.group_inputs, geometry.filter[0], geometry.filter[1],
+                               geometry.filter[2]};
+  const std::int64_t* const strides = &geometry.weight_stride[1];
+  std::int64_t next = 1;
+  for (std::size_t axis : taps_inner() ? kTapsInner : kChannelsInner) {
+    if (lens[axis] != 1 && strides[axis] != next) return false;
+    next *= lens[axis];
+  }
+  return true;
 }
 
 std::int64_t ConvShape::blocks(int tile_m, int tile_n) const {

@@ -24,6 +24,8 @@ struct ConvShape {
     const auto& g = geometry;
     return g.filter[0] * g.filter[1] * g.filter[2] > 1 && g.weight_stride[1] >= g.weight_stride[4];
   }
+  /// A filter's values lie together, in the order in which depth is counted.
+  bool dense_filters() const;
   /// Of three spatial axes, or so by the filter's depth or the padding.
   bool is_volume() const {
     return geometry.input.len[2] > 1 || geometry.output.len[2] > 1 || geometry.filter[0] > 1;

@@ -66,7 +66,7 @@ int each_of(const Problem& problem) {
 struct Wide {
   Wide(const Problem& problem, const ConvShape& shape) : each(each_of(problem)) {
     const cpu::ConvGeometry& g = shape.geometry;
-    dense = is_dense(shape);
+    dense = shape.dense_filters();
     input = !shape.taps_inner() && g.group_inputs % each == 0 && g.input.stride[1] == 1;
     weights = dense && shape.depth() % each == 0 && g.weight_stride[0] % each == 0;
     output = g.output.stride[1] == 1 && g.output.stride[4] > 1 && g.group_outputs % kLanes == 0;
@@ -78,23 +78,6 @@ struct Wide {
   int each;  ///< values in 16 bytes
   bool dense, input, weights, output;
   unsigned element_lanes = 0;
-
- private:
-  /// A filter's values lie together, in the order in which depth is counted.
-  static bool is_dense(const ConvShape& shape) {
-    const auto& g = shape.geometry;
-    const auto& stride = g.weight_stride;
-    const std::int64_t lens[] = {g.group_inputs, g.filter[0], g.filter[1], g.filter[2]};
-    const std::int64_t* const strides = &stride[1];
-    const auto& order = shape.taps_inner() ? kTapsInner : kChannelsInner;
-    std::int64_t next = 1;
-    for (std::size_t axis : order) {
-      if (lens[axis] != 1 && strides[axis] != next) return false;
-      next *= lens[axis];
-    }
-    return true;
-  }
-  static constexpr std::array<std::size_t, 4> kTapsInner{3, 2, 1, 0}, kChannelsInner{0, 3, 2, 1};
 };
 
 /// Blocks that a multiprocessor's registers are shared out to: two of 256 threads, if 128 registers

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/integer.hpp"
+#include "kernels/gpu/conv_source.hpp"
 
 namespace fuseplan::gpu {
 namespace {
@@ -16,29 +17,32 @@ using cpu::View;
 
 constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
                                  {128, 128}, {256, 64},  {128, 64}};
-constexpr std::int64_t kDepth = 64;  ///< channels of a step: a row of 128 bytes
+constexpr std::int64_t kDepth = 64, kProductDepth = 16;  ///< a step is a row of 128 bytes
 constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3;
 constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
-// Of an H100 or H200, in cycles; assumed, not measured.
-constexpr double kMultiprocessors = 132, kProductsPerCycle = 2048, kBytesPerCycle = 32;
-constexpr double kCyclesToFill = 1500, kFinishedPerCycle = 24;
+constexpr int kPlanesBytes = 2 * 32 * 68 * 4, kDepthBytes = 4;  // FP_BYTES_PLANES, FP_FIRST_DEPTHS
+// Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
+constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
+constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 18;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
+// What the table of a gathered pixel's depth can express.
+constexpr std::int64_t kMostTaps = 63, kMostReach = (1 << 26) - 1;
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
 }
 
-/// Cycles of a launch: tiles run in waves, each as long as its products or its copies, and then its
-/// chain and stores, which nothing hides.
-double cost(const ConvGeometry& g, const HopperTile& tile) {
+/// Cycles of a launch: tiles run in waves, each as long as its products or what feeds them, and
+/// then its chain and stores, which nothing hides.
+double cost(const ConvGeometry& g, HopperFeed feed, const HopperTile& tile) {
   const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
-  const double steps =
-      static_cast<double>(g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, kDepth));
   const double products = static_cast<double>(tile.m) * tile.n;
-  const double step = std::max(products * kDepth / kProductsPerCycle,
-                               (tile.m + tile.n) * kRowBytes / kBytesPerCycle);
-  return waves * (steps * step + kCyclesToFill + products / kFinishedPerCycle);
+  const double gathered = feed == HopperFeed::threads ? static_cast<double>(tile.m) : 0.0;
+  const double step = std::max(products * kDepth / kProductsPerCycle + kCyclesPerStep,
+                               gathered * kDepth / kGatheredPerCycle);
+  return waves * (static_cast<double>(hopper_steps(g, feed)) * step + kCyclesToFill +
+                  products / kFinishedPerCycle);
 }
 
 /// Fills in lengths and strides of axes outside the innermost. An axis of length 1 is never walked
@@ -79,6 +83,14 @@ std::optional<std::string> strides_refusal(const char* what, const TensorMap& ma
   return std::nullopt;
 }
 
+HopperStore store_of(const ConvGeometry& g, DType dtype) {
+  const auto stride = pixel_stride(g.output);
+  if ((dtype == DType::f16 || dtype == DType::bf16) && stride && *stride % 8 == 0 &&
+      cpu::contiguous_along(g.output, 1) && g.group_outputs % 8 == 0)
+    return HopperStore::copies;
+  return g.output.stride[4] < g.output.stride[1] ? HopperStore::planes : HopperStore::threads;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> pixel_stride(const View& view) {
@@ -93,16 +105,30 @@ std::optional<std::int64_t> pixel_stride(const View& view) {
   return first.value_or(ceil_div(view.len[1], 8) * 8);
 }
 
-HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile) {
+std::int64_t hopper_steps(const ConvGeometry& g, HopperFeed feed) {
+  const std::int64_t taps = g.filter[1] * g.filter[2];
+  return feed == HopperFeed::copies ? taps * ceil_div(g.group_inputs, kDepth)
+                                    : ceil_div(taps * g.group_inputs, kDepth);
+}
+
+std::int64_t hopper_products(const ConvGeometry& g, HopperFeed feed) {
+  const std::int64_t taps = feed == HopperFeed::copies ? 1 : g.filter[1] * g.filter[2];
+  return std::min(ceil_div(taps * g.group_inputs, kProductDepth), kDepth / kProductDepth);
+}
+
+bool hopper_gathers_filters(const ConvGeometry& g) { return g.weight_stride[0] % 8 != 0; }
+
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+                         const HopperTile& tile) {
   const ConvGeometry g = cpu::geometry_of(problem);
-  const DType output = problem.output().dtype;
-  const auto stride = pixel_stride(g.output);
   HopperShape shape;
-  shape.store_map = (output == DType::f16 || output == DType::bf16) && stride && *stride % 8 == 0 &&
-                    cpu::contiguous_along(g.output, 1) && g.group_outputs % 8 == 0;
+  shape.store = store_of(g, problem.output().dtype);
+  constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
   const int stage = (tile.m + tile.n) * kRowBytes;
-  const int fixed = (shape.store_map ? kBoxes * kBoxRows * kRowBytes : 0) +
-                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4;
+  const std::int64_t depths = feed == HopperFeed::threads ? hopper_steps(g, feed) * kDepth : 0;
+  const int fixed = kResults[static_cast<int>(shape.store)] +
+                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4 +
+                    static_cast<int>(depths) * kDepthBytes;
   shape.stages = std::min(kMostStages, (kMostShared - fixed) / (stage + kBarrierBytes));
   shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * (stage + kBarrierBytes));
   return shape;
@@ -125,7 +151,13 @@ TensorMap hopper_input_map(const ConvGeometry& g, DType dtype, int pixels) {
   return map;
 }
 
-TensorMap hopper_weight_map(const ConvGeometry& g, DType dtype, int channels) {
+TensorMap hopper_weight_map(const ConvGeometry& g, DType dtype, HopperFeed feed, int channels) {
+  if (feed == HopperFeed::threads) {
+    TensorMap map = map_of(dtype, g.filter[1] * g.filter[2] * g.group_inputs);
+    set_axes(map, {{g.group_outputs, g.weight_stride[0]}, {1, 0}, {1, 0}});
+    map.box = {kDepth, static_cast<std::uint32_t>(channels), 1, 1};
+    return map;
+  }
   TensorMap map = map_of(dtype, g.group_inputs);
   set_axes(map, {{g.filter[2], g.weight_stride[4]},
                  {g.filter[1], g.weight_stride[3]},
@@ -147,7 +179,21 @@ std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
   if (g.weight_stride[1] != 1) return "a filter whose channels are not contiguous";
   if (auto refusal = strides_refusal("input", hopper_input_map(g, problem.input().dtype, 1)))
     return refusal;
-  return strides_refusal("filter", hopper_weight_map(g, problem.conv()->weights.dtype, 1));
+  return strides_refusal(
+      "filter", hopper_weight_map(g, problem.conv()->weights.dtype, HopperFeed::copies, 1));
+}
+
+std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
+  const ConvShape shape(problem, {});
+  const ConvGeometry& g = shape.geometry;
+  if (!shape.dense_filters()) return "filters with gaps, or in another order than channels or taps";
+  if (g.filter[1] * g.filter[2] > kMostTaps)
+    return fmt::format("a filter of {} taps", g.filter[1] * g.filter[2]);
+  const std::int64_t reach = (g.group_inputs - 1) * g.input.stride[1] +
+                             (g.filter[1] - 1) * g.dilation[1] * g.input.stride[3] +
+                             (g.filter[2] - 1) * g.dilation[2] * g.input.stride[4];
+  if (reach > kMostReach) return fmt::format("a filter that reaches over {} elements", reach + 1);
+  return std::nullopt;
 }
 
 std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
@@ -163,13 +209,14 @@ std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
   return std::nullopt;
 }
 
-std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain) {
+std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
+                                     HopperFeed feed) {
   const ConvGeometry g = cpu::geometry_of(problem);
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
   std::erase_if(tiles, [&](const HopperTile& tile) {
-    return hopper_shape(problem, chain, tile).stages < kFewestStages;
+    return hopper_shape(problem, chain, feed, tile).stages < kFewestStages;
   });
-  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) { return cost(g, tile); });
+  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) { return cost(g, feed, tile); });
   return tiles;
 }
 

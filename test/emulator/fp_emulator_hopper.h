@@ -29,6 +29,7 @@ struct fp_hopper {
   void (*copy_commit)(fp_machine*);
   void (*copy_wait)(fp_machine*, unsigned left);
   void (*fence_async)(fp_machine*);
+  void (*store_piece)(fp_machine*, void* to, const void* words);
   void (*store_matrices)(fp_machine*, int line, void* row, const unsigned* words);
   void (*multiply)(fp_machine*, int line, product what);
   void (*multiply_fence)(fp_machine*);
@@ -81,6 +82,9 @@ FP_FN void fp_tma_wait_read() {
 }
 FP_FN void fp_tma_wait_all() { FP_HOPPER->copy_wait(fp_now, 0); }
 FP_FN void fp_fence_async() { FP_HOPPER->fence_async(fp_now); }
+FP_FN void fp_st16_async(void* to, const fp_vec& words) {
+  FP_HOPPER->store_piece(fp_now, to, static_cast<const void*>(&words));
+}
 FP_FN void fp_stsm4(void* row, const unsigned (&words)[4], FP_HERE) {
   FP_HOPPER->store_matrices(fp_now, line, row, words);
 }

@@ -106,6 +106,7 @@ class HopperModel {
   std::size_t offset_of(const void* at) const;
 
   // Tensor cores.
+  void store_piece(void* to, const void* words);
   void store_matrices(void* const* given);
   void fence();
   void issue(void* const* given);

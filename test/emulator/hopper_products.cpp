@@ -48,6 +48,9 @@ const float* all_halves() {
 
 void HopperModel::set_product_functions() {
   functions_.fence_async = [](fp_machine* m) { of(m).fence(); };
+  functions_.store_piece = [](fp_machine* m, void* to, const void* words) {
+    of(m).store_piece(to, words);
+  };
   functions_.store_matrices = [](fp_machine* m, int line, void* row, const unsigned* words) {
     Part mine{row, words};
     m->meet(
@@ -96,6 +99,13 @@ void HopperModel::store_matrices(void* const* given) {
   }
 }
 
+void HopperModel::store_piece(void* to, const void* words) {
+  check_shared(to, 16, 16, "a piece");
+  std::memcpy(to, words, 16);
+  unfenced_[offset_of(to) / 16] |= 1u << machine().thread % kLanes;
+  warp().unfenced.push_back(offset_of(to) / 16);
+}
+
 void HopperModel::fence() {
   const std::uint32_t mine = 1u << machine().thread % kLanes;
   bool any = false;
@@ -135,8 +145,12 @@ void HopperModel::run(const Product& product, unsigned quarter) {
   const auto decode = [&](const unsigned char* from, unsigned row, float* to) {
     const std::size_t at = offset_of(from) + row * kRowBytes;
     std::uint16_t bits[kDepth];
-    for (unsigned half = 0; half < 2; ++half)
-      std::memcpy(bits + 8 * half, engine_.shared + swizzled(at + 16 * half), 16);
+    for (unsigned half = 0; half < 2; ++half) {
+      const std::size_t piece = swizzled(at + 16 * half);
+      if (unfenced_[piece / 16] != 0)
+        fault("the tensor cores read shared memory that no fence has shown to them");
+      std::memcpy(bits + 8 * half, engine_.shared + piece, 16);
+    }
     for (unsigned k = 0; k < kDepth; ++k)
       to[k] = product.is_bf16 ? widened(bits[k], true) : halves[bits[k]];
   };

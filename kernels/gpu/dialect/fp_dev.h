@@ -88,6 +88,7 @@ FP_FN unsigned short fp_float_to_half(float value) {
 
 #define FP_UNROLL _Pragma("unroll")
 #define FP_ONE_BY_ONE _Pragma("unroll 1")
+#define FP_FOUR_BY_FOUR _Pragma("unroll 4")
 #define FP_INFINITY fp_as_float(0x7f800000u)
 #define FP_NAN fp_as_float(0x7fc00000u)
 

@@ -89,9 +89,16 @@ FP_FN void fp_tma_wait_read() {
 }
 // ... until all have been written.
 FP_FN void fp_tma_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-// Between the thread's own stores to shared memory and their reading by the copy engine.
+// Between the thread's own stores to shared memory and their reading by the copy engine or the
+// tensor cores.
 FP_FN void fp_fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// What the copy engine and the tensor cores read after the thread's fence.
+FP_FN void fp_st16_async(void* to, const fp_vec& words) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(fp_smem(to)), "r"(words.w[0]),
+               "r"(words.w[1]), "r"(words.w[2]), "r"(words.w[3])
+               : "memory");
+}
 // Four 8x8 matrices of 16-bit values: lane l gives the address of row l % 8 of matrix l / 8 and, in
 // word m, columns 2 (l % 4) and the next of row l / 4 of matrix m.
 FP_FN void fp_stsm4(void* row, const unsigned (&words)[4]) {

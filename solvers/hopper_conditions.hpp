@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "kernels/gpu/conv_hopper.hpp"
+#include "solvers/gpu_conditions.hpp"
+
+namespace fuseplan {
+
+// Conditions of the solvers whose kernels are for Hopper's tensor cores, however they are fed.
+
+inline void need_hopper_convolution(const Question& question, Verdict& verdict) {
+  verdict.need(question.traits.arch == "sm_90a", RejectCode::Device, "architecture",
+               question.traits.arch, "sm_90a",
+               "a Hopper device, and a driver for CUDA 12 or later, which makes tensor maps");
+  need_convolution(question, verdict, true);
+  if (!verdict.accepted()) return;
+  const ConvOp& op = *question.problem.conv();
+  const Tensor& input = question.problem.input();
+  verdict.need(input.dtype == DType::f16 || input.dtype == DType::bf16, RejectCode::DataType,
+               "input", name_of(input.dtype), "f16 or bf16", "gpu_conv multiplies f32");
+  verdict.need(op.weights.dtype == input.dtype, RejectCode::DataType, "filter",
+               name_of(op.weights.dtype), name_of(input.dtype));
+  verdict.need(input.spatial() <= 2, RejectCode::Convolution, "spatial dimensions",
+               std::to_string(input.spatial()), "at most 2");
+  verdict.need(op.conv.groups == 1, RejectCode::Convolution, "groups",
+               std::to_string(op.conv.groups), "1");
+}
+
+inline void need_hopper_tiles(const Question& question, Verdict& verdict, gpu::HopperFeed feed) {
+  const Tensor& output = question.problem.output();
+  need_count(verdict, "output pixels of the batch",
+             static_cast<double>(output.elements() / output.lens[1]));
+  verdict.need(!gpu::hopper_tiles(question.problem, question.chain, feed).empty(), RejectCode::Size,
+               "values of the chain for each channel",
+               std::to_string(question.chain.channels.roots.size()),
+               "as many as shared memory holds");
+}
+
+}  // namespace fuseplan
