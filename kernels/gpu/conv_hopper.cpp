@@ -12,16 +12,15 @@ namespace {
 
 using cpu::ConvGeometry;
 
-constexpr unsigned kPlainThreads = 256, kGroup = 128, kConsumers = 2;
+constexpr unsigned kThreads = 384, kPlainThreads = 256;
 
 /// What tells the kernels apart.
 struct Kernel {
   const char *file, *entry;
-  unsigned producers;  ///< warpgroups, beside the two that multiply
 };
 const Kernel& kernel_of(HopperFeed feed) {
-  static constexpr Kernel kKernels[] = {{"conv_hopper.cu", "fp_conv_hopper", 1},
-                                        {"conv_hopper_gather.cu", "fp_conv_gather", 2}};
+  static constexpr Kernel kKernels[] = {{"conv_hopper.cu", "fp_conv_hopper"},
+                                        {"conv_hopper_gather.cu", "fp_conv_gather"}};
   return kKernels[static_cast<int>(feed)];
 }
 
@@ -102,7 +101,7 @@ class HopperProgram final : public Program {
     }
     call.maps = {maps, count};
     call.grid = static_cast<unsigned>(tiles());
-    call.block = kGroup * (kernel_of(feed_).producers + kConsumers);
+    call.block = kThreads;
     call.shared_bytes = use_.shared_bytes;
     call.blocks_stay = true;
   }
@@ -131,8 +130,7 @@ class HopperRecipe final : public Recipe {
     const std::string macros =
         chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
         define("BN", tile_.n) + define("STAGES", use.stages) +
-        define("PRODUCERS", kernel.producers) + define("STEPS", hopper_steps(g, feed_)) +
-        define("PRODUCTS", hopper_products(g, feed_)) +
+        define("STEPS", hopper_steps(g, feed_)) + define("PRODUCTS", hopper_products(g, feed_)) +
         define("STORE", static_cast<int>(use.store)) +
         define("GATHER_WEIGHTS", hopper_gathers_filters(g)) + define("DENSE_WEIGHTS", 1);
     return assemble_source(

@@ -186,13 +186,14 @@ std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
 std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
   const ConvShape shape(problem, {});
   const ConvGeometry& g = shape.geometry;
-  if (!shape.dense_filters()) return "filters with gaps, or in another order than channels or taps";
+  if (!shape.dense_filters())
+    return "one with gaps, or in another order than that of channels or taps";
   if (g.filter[1] * g.filter[2] > kMostTaps)
-    return fmt::format("a filter of {} taps", g.filter[1] * g.filter[2]);
+    return fmt::format("one of {} taps", g.filter[1] * g.filter[2]);
   const std::int64_t reach = (g.group_inputs - 1) * g.input.stride[1] +
                              (g.filter[1] - 1) * g.dilation[1] * g.input.stride[3] +
                              (g.filter[2] - 1) * g.dilation[2] * g.input.stride[4];
-  if (reach > kMostReach) return fmt::format("a filter that reaches over {} elements", reach + 1);
+  if (reach > kMostReach) return fmt::format("one that reaches over {} elements", reach + 1);
   return std::nullopt;
 }
 

@@ -50,8 +50,8 @@ const Mutant kMutants[] = {
     {"NoBarrierBeforeStaging",
      "    fp_named_barrier(FP_BARRIER_ONE + consumer, 128);\n    FP_UNROLL", "    FP_UNROLL",
      kBoxes, "no fence", kWide},
-    {"EndsBeforeItsStores", "if (FP_STORE_MAP && thread == 0) fp_tma_wait_all();", "", kConv,
-     "ended before its stores", kTile},
+    {"EndsBeforeItsStores", "if (FP_STORE == FP_BY_BOXES && thread == 0) fp_tma_wait_all();", "",
+     kConv, "ended before its stores", kTile},
     {"FiltersAxesSwapped", "c, tap_s, tap_r, (int)", "c, tap_r, tap_s, (int)", kConv, nullptr,
      kTile},
     {"InputsAxesSwapped", "(unsigned short)(tap_s * FP_DILATION_W)",
@@ -70,11 +70,56 @@ const Mutant kMutants[] = {
      kTile},
 };
 
+// Gathered: a filter of the copy engine's, three tiles for a block, planes of an even number of
+// pixels; and one that threads gather too.
+const char* const kGather = "--pin=gpu_hopper_gather:128x64";
+const char* const kPlanes =
+    "f16:5x24x9x13:nchw;conv(f16:96x24x3x2,pad=1x0);scale_shift(f32:1x96x1x1)";
+const char* const kOddPlanes = "f16:3x8x11x9:nchw;conv(f16:64x8x3x3,pad=1x1)";
+const char* const kStem = "f16:3x3x12x9:nchw;conv(f16:64x3x5x3,pad=2x1);bias(f32:1x64x1x1)";
+
+const Mutant kGatherMutants[] = {
+    {"NoProxyFence", "      fp_fence_async();\n      fp_warp_barrier();",
+     "      fp_warp_barrier();", kPlanes, "no fence", kGather},
+    {"NoEmptyWait", "      fp_mbar_wait(s.empty + turn.stage, turn.parity ^ 1);\n", "", kPlanes, "",
+     kGather},
+    {"OneArrivalTooFew", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 - 1 + (", kPlanes, "",
+     kGather},
+    {"OneArrivalTooMany", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 + 1 + (", kPlanes, "deadlock",
+     kGather},
+    {"WrongSwizzle", "rows + row * FP_ROW_BYTES + (piece ^ row % 8)",
+     "rows + row * FP_ROW_BYTES + piece", kPlanes, nullptr, kGather},
+    {"TableTooLate", "  fp_barrier();\n}\n\n// Pointers off", "}\n\n// Pointers off", kPlanes, "",
+     kGather},
+    {"TapsAxesSwapped", "(tap.r * FP_S + tap.s)", "(tap.s * FP_R + tap.r)", kPlanes, "", kGather},
+    {"PaddingIsRead", "if ((unsigned)(pixel.w + s * FP_DILATION_W) < a.input_w) row |=", "row |=",
+     kStem, "", kGather},
+    {"RowsOutsideAreRead", "if ((unsigned)(pixel.h + r * FP_DILATION_H) < a.input_h) all |=",
+     "all |=", kPlanes, "", kGather},
+    {"FiltersOfTheStepBefore", "step * 64 + piece * 8)", "piece * 8)",
+     "f16:1x9x8x6:nchw;conv(f16:64x9x3x3,pad=1x1)", nullptr, kGather},
+    {"PairsThatAreNone", "FP_OUTPUT != FP_F32 && a.pairs != 0", "FP_OUTPUT != FP_F32", kOddPlanes,
+     nullptr, kGather},
+    {"PlanesReadTooEarly",
+     "    fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);\n    FP_FOUR", "    FP_FOUR",
+     kPlanes, nullptr, kGather},
+    {"PlanesOverwritten",
+     "    fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);  // those before have been read\n",
+     "", kPlanes, nullptr, kGather},
+    {"ChannelsBehindTheLast", "      if (channel >= FP_K) break;\n", "", kPlanes, "", kGather},
+    {"PixelsBehindTheLast", "    if (rows[1].inside)\n", "", kPlanes, "", kGather},
+};
+
 class HopperMutants : public testing::TestWithParam<Mutant> {};
 
 TEST_P(HopperMutants, AreNoticed) { expect_noticed(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(All, HopperMutants, testing::ValuesIn(kMutants),
+                         [](const testing::TestParamInfo<Mutant>& info) {
+                           return std::string(info.param.name);
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Gathered, HopperMutants, testing::ValuesIn(kGatherMutants),
                          [](const testing::TestParamInfo<Mutant>& info) {
                            return std::string(info.param.name);
                          });

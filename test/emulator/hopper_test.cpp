@@ -21,10 +21,10 @@ class DeviceHopper : public testing::Test {
 };
 
 /// Landings of asynchronous work differ from block to block and from stream to stream.
-void expect_right_in_all_orders(const Handle& handle, const std::string& problem) {
+void expect_right_in_all_orders(const Handle& handle, const std::string& problem,
+                                const char* solver = "gpu_hopper") {
   for (std::uint64_t stream : {0, 1, 2})
-    expect_right_on_device(handle, driver::parse_problem(problem), "gpu_hopper",
-                           {.stream = stream});
+    expect_right_on_device(handle, driver::parse_problem(problem), solver, {.stream = stream});
 }
 
 // Strides, padding that differs by axis and side, filters that are not square, channels that fill
@@ -68,6 +68,64 @@ TEST_F(DeviceHopper, StoresOfThreads) {
     expect_right_in_all_orders(handle, problem);
 }
 
+// Results whose neighbours are pixels: of an even number, which leave two at a time, of an odd one,
+// of planes with gaps, in f32, and fewer channels than a tile has.
+TEST_F(DeviceHopper, StoresAlongPlanes) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  for (const char* problem : {
+           "f16:3x64x6x7:nhwc;conv(f16:75x64x3x3:nhwc,pad=1x1);norm(spatial,f32:1x75x1x1)->"
+           "f16:3x75x6x7:nchw",
+           "bf16:3x40x7x9:nhwc;conv(bf16:96x40x1x3:nhwc,pad=0x1);add(bf16:3x96x7x9:nchw)->"
+           "bf16:3x96x7x9:nchw",
+           "f16:2x64x6x8:nhwc;conv(f16:70x64x1x1:nhwc);activation(relu)->f16:2x70x6x8:s9999,99,16,"
+           "1",
+           "f16:2x64x6x8:nhwc;conv(f16:70x64x1x1:nhwc)->f32:2x70x6x8:nchw",
+       })
+    expect_right_in_all_orders(handle, problem);
+}
+
+// Pixels that threads gather: planes and interleaved channels, strides, padding that differs by
+// axis and side, depths that fill no step, filters that the copy engine fetches and others.
+TEST_F(DeviceHopper, GatheredShapes) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
+  for (const char* problem : {
+           "f16:3x72x9x11:nchw;conv(f16:96x72x3x2,pad=1x0,stride=2x1);bias(f32:1x96x1x1)",
+           "bf16:2x24x7x9:nchw;conv(bf16:130x24x5x3,pad=0x2,pad_hi=3x1,dilation=1x3)",
+           "f16:2x3x21x17:nchw;conv(f16:64x3x7x7,pad=3x3,stride=2x2);activation(relu)",
+           "f16:2x3x12x16:nhwc;conv(f16:64x3x3x3:nhwc,pad=1x1);scale_shift(f32:1x64x1x1)",
+           "bf16:5x136x6x5:nchw;conv(bf16:72x136x1x1);norm(spatial,f32:1x72x1x1);"
+           "add(bf16:5x72x6x5);activation(gelu_erf)",
+           "f16:2x24x40:nchw;conv(f16:80x24x3,pad=1,stride=3)",
+           "f16:2x20x8x8:s9999,1,300,31;conv(f16:64x20x3x3:nhwc,pad=1x1)",
+           "bf16:2x17x8x6:nchw;conv(bf16:9x17x1x1)->f32:2x9x8x6:nchw",
+           "f16:2x16x8x6:nchw;conv(f16:40x16x3x3,pad=1x1)->f16:2x40x8x6:nhwc",
+       })
+    expect_right_in_all_orders(handle, problem, "gpu_hopper_gather");
+}
+
+TEST_F(DeviceHopper, GatheredInEveryTile) {
+  const Handle handle = emulated_handle();
+  std::uint64_t stream = 0;
+  for (const char* tile : {"128x256", "256x128", "128x192", "128x128", "256x64"}) {
+    SCOPED_TRACE(tile);
+    driver::check(
+        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_hopper_gather:") + tile).c_str()));
+    expect_right_on_device(
+        handle,
+        driver::parse_problem(
+            "f16:3x24x13x9:nchw;conv(f16:200x24x3x2,pad=1x0);scale_shift(f32:1x200x1x1)"),
+        "gpu_hopper_gather", {.stream = ++stream});
+  }
+}
+
+TEST_F(DeviceHopper, GatheredBlending) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
+  for (const char* problem : {"f16:2x32x8x9:nchw;conv(f16:72x32x3x3,pad=1x1);activation(elu)",
+                              "bf16:2x3x9x9:nhwc;conv(bf16:72x3x3x3:nhwc,pad=1x1);activation(elu)"})
+    expect_right_on_device(handle, driver::parse_problem(problem), "gpu_hopper_gather",
+                           {.blend = true});
+}
+
 TEST_F(DeviceHopper, Blending) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   expect_right_on_device(
@@ -88,6 +146,24 @@ TEST(EmulatedHopper, OneBinaryForAllSizes) {
                                 ":nhwc;conv(f16:16x16x3x3:nhwc,pad=1x1);activation(relu)"),
           "gpu_hopper", {.misalign = misalign});
   EXPECT_EQ(emulator::counters().compiled.size(), 1u);
+}
+
+// Filters that the copy engine does not fetch, and results that it does not store, may lie
+// anywhere.
+TEST(EmulatedHopper, GathersFromAnyAddress) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
+  struct Row {
+    const char *problem, *kernel;
+  };
+  for (const Row& row :
+       {Row{"f16:2x16x8x6:nchw;conv(f16:24x16x3x3,pad=1x1);activation(relu)", "fp_conv_plain"},
+        Row{"f16:2x3x8x6:nchw;conv(f16:24x3x3x3,pad=1x1);activation(relu)", "fp_conv_gather"}}) {
+    emulator::reset();
+    expect_right_on_device(handle, driver::parse_problem(row.problem), "gpu_hopper_gather",
+                           {.misalign = 1});
+    ASSERT_EQ(emulator::counters().launches.size(), 1u) << row.problem;
+    EXPECT_EQ(emulator::counters().launches[0].kernel, row.kernel) << row.problem;
+  }
 }
 
 // Maps are encoded by the launch, which allocates nothing and may be captured.
@@ -122,14 +198,17 @@ TEST_F(DeviceHopper, TilesByTheModel) {
   EXPECT_EQ(first_tile("f16:64x64x56x56" + filter + "64x64x3x3:nhwc,pad=1x1)"), "256x64");
   EXPECT_EQ(first_tile("f16:256x256x28x28" + filter + "512x256x3x3:nhwc,pad=1x1)"), "128x256");
   EXPECT_EQ(first_tile("f16:1x512x14x14" + filter + "512x512x3x3:nhwc,pad=1x1)"), "128x64");
+  // Three waves of half as much as one of two that leave the second half empty.
+  EXPECT_EQ(first_tile("f16:256x512x7x7" + filter + "512x512x3x3:nhwc,pad=1x1)"), "128x128");
 }
 
-std::string refusal(const std::string& text, const std::string& arch = "sm_90a") {
+std::string refusal(const std::string& text, const std::string& arch = "sm_90a",
+                    const char* solver = "gpu_hopper") {
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
   const Traits traits = {.backend = "cuda", .arch = arch};
-  Verdict verdict("gpu_hopper");
-  find_solver("gpu_hopper")->accepts({problem, chain, traits}, verdict);
+  Verdict verdict(solver);
+  find_solver(solver)->accepts({problem, chain, traits}, verdict);
   return verdict.accepted() ? "" : verdict.rejections().front().sentence();
 }
 
@@ -151,6 +230,20 @@ TEST_F(DeviceHopper, RefusesWithAReason) {
        })
     EXPECT_NE(refusal(row.problem).find(row.word), std::string::npos)
         << row.problem << ": " << refusal(row.problem);
+  for (const Row& row : {
+           Row{"f16:1x64x8x8:nchw;conv(f16:64x64x3x3)", ""},
+           Row{"f32:1x64x8x8:nchw;conv(f32:64x64x3x3)", "f16 or bf16"},
+           Row{"f16:1x64x12x12:nchw;conv(f16:64x64x8x8)", "64 taps"},
+           Row{"f16:1x64x8x8:nchw;conv(f16:64x64x3x3:s999,10,3,1)", "gaps"},
+           Row{"f16:1x64x8x8:nchw;conv(f16:64x32x3x3,groups=2)", "groups"},
+           Row{"f16:1x64x8x8:nchw;conv(f16:7x64x3x3)", "8 or more"},
+           Row{"f16:1x3x8x8:nchw;conv(f16:64x3x2x2)", "16 or more"},
+           Row{"f16:1x64x9x9:s99999999,1999999,9,1;conv(f16:64x64x3x3)", "reaches over 125999958"},
+       }) {
+    const std::string said = refusal(row.problem, "sm_90a", "gpu_hopper_gather");
+    EXPECT_NE(said.find(row.word), std::string::npos) << row.problem << ": " << said;
+    EXPECT_EQ(said.empty(), row.word.empty()) << row.problem << ": " << said;
+  }
   EXPECT_NE(refusal(good, "sm_90").find("tensor maps"), std::string::npos)
       << refusal(good, "sm_90");
   EXPECT_NE(refusal(good, "sm_80").find("sm_90a"), std::string::npos);

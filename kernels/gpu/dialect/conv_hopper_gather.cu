@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Pixels that lie in any order in memory: two warpgroups gather them, neighbouring threads from
+// Pixels that lie in any order in memory: a warpgroup gathers them, neighbouring threads from
 // neighbouring pixels, and put each pixel's row of 64 into shared memory. Depth is counted as a
 // filter lies in memory, so that the copy engine fetches filters as they are; where they do not
 // start at multiples of 16 bytes, they are gathered as well.
 
-#define FP_GATHERERS (128 * FP_PRODUCERS)
-#define FP_SHARES (FP_GATHERERS / FP_BM)  // of a row, of which each is one thread's
-#define FP_VALUES (64 / FP_SHARES)
-#define FP_AT_ONCE 32    // loads that a thread has in flight
+#define FP_GATHERERS 128
+#define FP_MINE (FP_BM / FP_GATHERERS)  // pixels of a thread
 #define FP_TAP_SHIFT 26  // an entry of the table: where its value lies, and above it the tap
 #define FP_NO_TAP 63u
 static_assert(FP_TAPS <= FP_NO_TAP, "a tap is a bit of a pixel's mask");
@@ -40,23 +38,20 @@ FP_FN void fp_put_piece(unsigned char* rows, unsigned row, unsigned piece, const
   fp_st16_async(rows + row * FP_ROW_BYTES + (piece ^ row % 8) * 16, words);
 }
 
+// All loads of a row before the first use: what hides their latency is that they are many.
 FP_FN void fp_gather_row(const fp_args& a, const fp_pixel& pixel, unsigned long long inside,
-                         const unsigned* depths, unsigned char* to, unsigned row, unsigned piece) {
+                         const unsigned* depths, unsigned char* to, unsigned row) {
+  unsigned bits[64];
   FP_UNROLL
-  for (unsigned first = 0; first < FP_VALUES; first += FP_AT_ONCE) {
-    unsigned bits[FP_AT_ONCE];
-    FP_UNROLL
-    for (unsigned i = 0; i < FP_AT_ONCE; ++i) {
-      const unsigned entry = depths[first + i];
-      const unsigned at = entry & ((1u << FP_TAP_SHIFT) - 1);
-      bits[i] = (inside >> (entry >> FP_TAP_SHIFT) & 1) != 0
-                    ? fp_bits<FP_INPUT>(a.input, pixel.at + at)
-                    : 0u;
-    }
-    FP_UNROLL
-    for (unsigned i = 0; i < FP_AT_ONCE; i += 8)
-      fp_put_piece(to, row, piece + (first + i) / 8, fp_pack(bits + i));
+  for (unsigned i = 0; i < 64; ++i) {
+    const unsigned entry = depths[i], at = entry & ((1u << FP_TAP_SHIFT) - 1);
+    bits[i] = (inside >> (entry >> FP_TAP_SHIFT) & 1) != 0
+                  ? fp_bits<FP_INPUT>(a.input, pixel.at + at)
+                  : 0u;
   }
+  FP_UNROLL
+  for (unsigned piece = 0; piece < 8; ++piece)
+    fp_put_piece(to, row, piece, fp_pack(bits + 8 * piece));
 }
 
 FP_FN void fp_gather_filters(const fp_args& a, const fp_tile& first, unsigned step,
@@ -70,14 +65,18 @@ FP_FN void fp_gather_filters(const fp_args& a, const fp_tile& first, unsigned st
 }
 
 FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
-  const unsigned row = fp_thread() % FP_BM, share = fp_thread() / FP_BM;
-  const unsigned* depths = fp_depths(s) + share * FP_VALUES;
+  const unsigned* depths = fp_depths(s);
   fp_turn turn = {0, 0};
   FP_ONE_BY_ONE
   for (unsigned tile = fp_block(); tile < a.tiles; tile += fp_blocks()) {
     const fp_tile first = fp_tile_of(tile);
-    const fp_pixel pixel = fp_pixel_of(a, first.pixel + row, 0);
-    const unsigned long long inside = fp_taps_inside(a, pixel);
+    fp_pixel pixels[FP_MINE];
+    unsigned long long inside[FP_MINE];
+    FP_UNROLL
+    for (unsigned i = 0; i < FP_MINE; ++i) {
+      pixels[i] = fp_pixel_of(a, first.pixel + fp_thread() + i * FP_GATHERERS, 0);
+      inside[i] = fp_taps_inside(a, pixels[i]);
+    }
     FP_ONE_BY_ONE
     for (unsigned step = 0; step < FP_STEPS; ++step) {
       unsigned char* to = s.stages + turn.stage * FP_BYTES_STAGE;
@@ -89,7 +88,10 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
         fp_mbar_expect(full, FP_BN * FP_ROW_BYTES);
         fp_tma_load(to + FP_BYTES_A, a.weight_map, full, (int)step * 64, (int)first.channel, 0, 0);
       }
-      fp_gather_row(a, pixel, inside, depths + step * 64, to, row, share * (FP_VALUES / 8));
+      FP_UNROLL
+      for (unsigned i = 0; i < FP_MINE; ++i)
+        fp_gather_row(a, pixels[i], inside[i], depths + step * 64, to,
+                      fp_thread() + i * FP_GATHERERS);
       fp_fence_async();
       fp_warp_barrier();
       if (fp_thread() % 32 == 0) fp_mbar_arrive(full);
@@ -103,13 +105,10 @@ FP_KERNEL_HOPPER(fp_conv_gather, FP_THREADS) {
   const fp_shared s = fp_shared_of(arena);
   fp_fill_depths(a, fp_depths(s));
   // One arrival of each warp, and the one that says how much the copy engine brings.
-  fp_start(s, 4 * FP_PRODUCERS + (FP_GATHER_WEIGHTS ? 0 : 1));
-  // 512 threads start with 128 registers each.
-  if (fp_warp() < 4 * FP_PRODUCERS) {
-    fp_regs_less<56>();
+  fp_start(s, FP_GATHERERS / 32 + (FP_GATHER_WEIGHTS ? 0 : 1));
+  if (fp_warp() < FP_GATHERERS / 32) {
     fp_produce(a, s);
   } else {
-    fp_regs_more<200>();
     fp_consume(a, s);
   }
 }

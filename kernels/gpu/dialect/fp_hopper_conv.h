@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What kernels on Hopper's tensor cores have in common. Convolution as an implicit matrix product:
 // rows are output pixels of the batch, columns output channels, depth comes in pieces of 64. The
-// first FP_PRODUCERS warpgroups keep FP_STAGES tiles of both factors coming, in rows of 128 bytes
-// whose 16-byte pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their
-// sums and store. Blocks stay and take every fp_blocks()-th tile.
+// first warpgroup keeps FP_STAGES tiles of both factors coming, in rows of 128 bytes whose 16-byte
+// pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their sums and store.
+// Blocks stay and take every fp_blocks()-th tile.
 
-#define FP_THREADS (128 * (FP_PRODUCERS + 2))
+#define FP_THREADS 384
 #define FP_ROWS (FP_BM / 2)
 #define FP_PARTS (FP_BM / 128)  // products of 64 rows that make up a consumer's
 #define FP_SUMS (FP_BN / 2)     // of a thread, in each part
@@ -40,7 +40,7 @@ FP_FN fp_shared fp_shared_of(unsigned char* arena) {
   return s;
 }
 
-FP_FN unsigned fp_consumer() { return fp_thread() / 128 - FP_PRODUCERS; }
+FP_FN unsigned fp_consumer() { return fp_thread() / 128 - 1; }
 
 // A stage and the parity of the phase that is waited for.
 struct fp_turn {
@@ -126,7 +126,7 @@ FP_FN void fp_fill_channels(const fp_args& a, const fp_shared& s, unsigned k) {
   if constexpr (FP_CHANNELS > 0) {
     fp_named_barrier(FP_BARRIER_BOTH, 256);  // those of the tile before have been read
     FP_ONE_BY_ONE
-    for (unsigned n = fp_thread() - 128 * FP_PRODUCERS; n < FP_BN; n += 256) {
+    for (unsigned n = fp_thread() - 128; n < FP_BN; n += 256) {
       float values[FP_CHANNELS + 1];
       fp_channels(a, k + n < FP_K ? k + n : FP_K - 1, values);
       FP_UNROLL
@@ -254,7 +254,7 @@ FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* r
 }
 
 FP_FN void fp_consume(const fp_args& a, const fp_shared& s) {
-  const unsigned consumer = fp_warp() / 4 - FP_PRODUCERS, thread = fp_thread() % 128;
+  const unsigned consumer = fp_warp() / 4 - 1, thread = fp_thread() % 128;
   fp_turn turn = {0, 0};
   unsigned box = 0;
   FP_ONE_BY_ONE
