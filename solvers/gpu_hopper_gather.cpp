@@ -24,7 +24,7 @@ class GpuHopperGather final : public Solver {
     need_size(*question.problem.conv(), verdict);
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))
       verdict.need(false, RejectCode::Convolution, "filter", *refusal,
-                   "at most 63 taps without gaps, and input within 2^26 elements of a pixel's "
+                   "at most 63 taps without gaps, and input within 2^32 elements of a pixel's "
                    "first");
     if (!verdict.accepted()) return;
     need_hopper_tiles(question, verdict, kFeed);

@@ -20,14 +20,14 @@ constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
 constexpr std::int64_t kDepth = 64, kProductDepth = 16;  ///< a step is a row of 128 bytes
 constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3;
 constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
-constexpr int kPlanesBytes = 2 * 32 * 68 * 4, kDepthBytes = 4;  // FP_BYTES_PLANES, FP_FIRST_DEPTHS
+constexpr int kPlanesBytes = 2 * 32 * 68 * 4, kDepthBytes = 8;  // FP_BYTES_PLANES, fp_depth
 // Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
 constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
 constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 18;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
 // What the table of a gathered pixel's depth can express.
-constexpr std::int64_t kMostTaps = 63, kMostReach = (1 << 26) - 1;
+constexpr std::int64_t kMostTaps = 63, kMostReach = (std::int64_t{1} << 32) - 1;
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);

@@ -82,6 +82,9 @@ FP_FN void fp_tma_wait_read() {
 }
 FP_FN void fp_tma_wait_all() { FP_HOPPER->copy_wait(fp_now, 0); }
 FP_FN void fp_fence_async() { FP_HOPPER->fence_async(fp_now); }
+FP_FN unsigned fp_get16_if(unsigned there, const void* base, unsigned index) {
+  return there != 0 ? fp_get<unsigned short>(base, index) : 0u;
+}
 FP_FN void fp_st16_async(void* to, const fp_vec& words) {
   FP_HOPPER->store_piece(fp_now, to, static_cast<const void*>(&words));
 }

@@ -93,6 +93,19 @@ FP_FN void fp_tma_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "m
 // tensor cores.
 FP_FN void fp_fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// 16 bits at base[index], or zeros if `there` is zero: as a predicate, since a branch for each of
+// many loads would have one wait for the other.
+FP_FN unsigned fp_get16_if(unsigned there, const void* base, unsigned index) {
+  unsigned short bits;
+  asm volatile(
+      "{\n.reg .pred there;\n.reg .b64 at;\n"
+      "setp.ne.u32 there, %1, 0;\nmad.wide.u32 at, %3, 2, %2;\n"
+      "mov.b16 %0, 0;\n@there ld.global.b16 %0, [at];\n}"
+      : "=h"(bits)
+      : "r"(there), "l"(base), "r"(index)
+      : "memory");
+  return bits;
+}
 // What the copy engine and the tensor cores read after the thread's fence.
 FP_FN void fp_st16_async(void* to, const fp_vec& words) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(fp_smem(to)), "r"(words.w[0]),
