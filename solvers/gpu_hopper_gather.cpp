@@ -23,9 +23,10 @@ class GpuHopperGather final : public Solver {
     if (!verdict.accepted()) return;
     need_size(*question.problem.conv(), verdict);
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))
-      verdict.need(false, RejectCode::Convolution, "filter", *refusal,
-                   "at most 63 taps without gaps, and input within 2^32 elements of a pixel's "
-                   "first");
+      verdict.need(
+          false, RejectCode::Convolution, "filter", *refusal,
+          "at most 64 taps; more than 65536 values only as KCRS, each filter at a multiple "
+          "of 8; and a step's input within 2^32 elements");
     if (!verdict.accepted()) return;
     need_hopper_tiles(question, verdict, kFeed);
   }

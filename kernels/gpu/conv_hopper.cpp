@@ -13,6 +13,7 @@ namespace {
 using cpu::ConvGeometry;
 
 constexpr unsigned kThreads = 384, kPlainThreads = 256;
+constexpr std::uint32_t kValueBytes = 2;
 
 /// What tells the kernels apart.
 struct Kernel {
@@ -45,13 +46,13 @@ class HopperProgram final : public Program {
         chain_(chain),
         feed_(feed),
         tile_(tile),
-        use_(hopper_shape(problem, chain, feed, tile)),
+        use_(hopper_shape(problem, chain, tile)),
         pairs_(problem.output().dtype != DType::f32 && pixels_pair(shape_.geometry.output)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
     if (feed == HopperFeed::copies)
       maps_[kInput] = hopper_input_map(g, problem.input().dtype, tile.m);
-    if (feed == HopperFeed::copies || !hopper_gathers_filters(g))
+    if (feed == HopperFeed::copies || !hopper_gathers_filters(shape_))
       maps_[kFilter] = hopper_weight_map(g, weights, feed, tile.n);
     if (use_.store == HopperStore::copies)
       maps_[kOutput] = hopper_output_map(g, problem.output().dtype);
@@ -66,6 +67,7 @@ class HopperProgram final : public Program {
     put_geometry(shape_, block);
     block.put(static_cast<std::uint32_t>(tiles()));
     block.put(static_cast<std::uint32_t>(pairs_ && is_multiple(arguments.output, 4)));
+    block.put(kValueBytes);
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
@@ -123,16 +125,16 @@ class HopperRecipe final : public Recipe {
 
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
-                               geometry_fields(shape_) + "unsigned tiles, pairs;\n";
+                               geometry_fields(shape_) + "unsigned tiles, pairs, value_bytes;\n";
     const ConvGeometry& g = shape_.geometry;
-    const HopperShape use = hopper_shape(problem_, chain_, feed_, tile_);
+    const HopperShape use = hopper_shape(problem_, chain_, tile_);
     const Kernel& kernel = kernel_of(feed_);
     const std::string macros =
         chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
         define("BN", tile_.n) + define("STAGES", use.stages) +
         define("STEPS", hopper_steps(g, feed_)) + define("PRODUCTS", hopper_products(g, feed_)) +
         define("STORE", static_cast<int>(use.store)) +
-        define("GATHER_WEIGHTS", hopper_gathers_filters(g)) + define("DENSE_WEIGHTS", 1);
+        define("GATHER_WEIGHTS", hopper_gathers_filters(shape_)) + define("DENSE_WEIGHTS", 0);
     return assemble_source(
         macros, chain_declarations(chain_, fields), kernel.file,
         {"fp_conv.h", "fp_warp.h", "fp_gather.h", "fp_hopper.h", "fp_hopper_conv.h"});

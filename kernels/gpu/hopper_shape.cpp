@@ -18,16 +18,17 @@ using cpu::View;
 constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
                                  {128, 128}, {256, 64},  {128, 64}};
 constexpr std::int64_t kDepth = 64, kProductDepth = 16;  ///< a step is a row of 128 bytes
-constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3;
+constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatherers = 128;
 constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
-constexpr int kPlanesBytes = 2 * 32 * 68 * 4, kDepthBytes = 8;  // FP_BYTES_PLANES, fp_depth
+constexpr int kPlanesBytes = 2 * 32 * 68 * 4;  // FP_BYTES_PLANES
 // Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
 constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
-constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 18;
+constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 8;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
-// What the table of a gathered pixel's depth can express.
-constexpr std::int64_t kMostTaps = 63, kMostReach = (std::int64_t{1} << 32) - 1;
+// Of what is gathered: a step holds all taps of a channel, offsets within it have 32 bits, and
+// filters that threads gather are few.
+constexpr std::int64_t kMostReach = (std::int64_t{1} << 32) - 1, kMostGatheredFilters = 1 << 16;
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
@@ -83,6 +84,11 @@ std::optional<std::string> strides_refusal(const char* what, const TensorMap& ma
   return std::nullopt;
 }
 
+/// Whose taps fit in a step of gathered values.
+std::int64_t channels_at_once(const ConvGeometry& g) {
+  return kDepth / (g.filter[1] * g.filter[2]);
+}
+
 HopperStore store_of(const ConvGeometry& g, DType dtype) {
   const auto stride = pixel_stride(g.output);
   if ((dtype == DType::f16 || dtype == DType::bf16) && stride && *stride % 8 == 0 &&
@@ -108,27 +114,31 @@ std::optional<std::int64_t> pixel_stride(const View& view) {
 std::int64_t hopper_steps(const ConvGeometry& g, HopperFeed feed) {
   const std::int64_t taps = g.filter[1] * g.filter[2];
   return feed == HopperFeed::copies ? taps * ceil_div(g.group_inputs, kDepth)
-                                    : ceil_div(taps * g.group_inputs, kDepth);
+                                    : ceil_div(g.group_inputs, channels_at_once(g));
 }
 
 std::int64_t hopper_products(const ConvGeometry& g, HopperFeed feed) {
-  const std::int64_t taps = feed == HopperFeed::copies ? 1 : g.filter[1] * g.filter[2];
-  return std::min(ceil_div(taps * g.group_inputs, kProductDepth), kDepth / kProductDepth);
+  const std::int64_t values =
+      feed == HopperFeed::copies
+          ? std::min(g.group_inputs, kDepth)
+          : std::min(g.group_inputs, channels_at_once(g)) * g.filter[1] * g.filter[2];
+  return ceil_div(values, kProductDepth);
 }
 
-bool hopper_gathers_filters(const ConvGeometry& g) { return g.weight_stride[0] % 8 != 0; }
+bool hopper_gathers_filters(const ConvShape& shape) {
+  const ConvGeometry& g = shape.geometry;
+  const bool in_order = shape.taps_inner() || g.filter[1] * g.filter[2] == 1;
+  return !in_order || !shape.dense_filters() || g.weight_stride[0] % 8 != 0;
+}
 
-HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
-                         const HopperTile& tile) {
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile) {
   const ConvGeometry g = cpu::geometry_of(problem);
   HopperShape shape;
   shape.store = store_of(g, problem.output().dtype);
   constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
   const int stage = (tile.m + tile.n) * kRowBytes;
-  const std::int64_t depths = feed == HopperFeed::threads ? hopper_steps(g, feed) * kDepth : 0;
   const int fixed = kResults[static_cast<int>(shape.store)] +
-                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4 +
-                    static_cast<int>(depths) * kDepthBytes;
+                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4;
   shape.stages = std::min(kMostStages, (kMostShared - fixed) / (stage + kBarrierBytes));
   shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * (stage + kBarrierBytes));
   return shape;
@@ -186,14 +196,14 @@ std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
 std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
   const ConvShape shape(problem, {});
   const ConvGeometry& g = shape.geometry;
-  if (!shape.dense_filters())
-    return "one with gaps, or in another order than that of channels or taps";
-  if (g.filter[1] * g.filter[2] > kMostTaps)
-    return fmt::format("one of {} taps", g.filter[1] * g.filter[2]);
-  const std::int64_t reach = (g.group_inputs - 1) * g.input.stride[1] +
-                             (g.filter[1] - 1) * g.dilation[1] * g.input.stride[3] +
-                             (g.filter[2] - 1) * g.dilation[2] * g.input.stride[4];
-  if (reach > kMostReach) return fmt::format("one that reaches over {} elements", reach + 1);
+  const std::int64_t taps = g.filter[1] * g.filter[2];
+  if (taps > kDepth) return fmt::format("one of {} taps", taps);
+  const std::int64_t values = taps * g.group_inputs * g.group_outputs;
+  if (hopper_gathers_filters(shape) && values > kMostGatheredFilters)
+    return fmt::format("{} values that do not lie as KCRS without gaps, 8 by 8", values);
+  const std::int64_t reach =
+      (channels_at_once(g) - 1) * g.input.stride[1] + (g.input.len[4] - 1) * g.input.stride[4];
+  if (reach > kMostReach) return fmt::format("one whose step reads from {} elements", reach + 1);
   return std::nullopt;
 }
 
@@ -215,7 +225,8 @@ std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& c
   const ConvGeometry g = cpu::geometry_of(problem);
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
   std::erase_if(tiles, [&](const HopperTile& tile) {
-    return hopper_shape(problem, chain, feed, tile).stages < kFewestStages;
+    return hopper_shape(problem, chain, tile).stages < kFewestStages ||
+           (feed == HopperFeed::threads && tile.m != kGatherers);
   });
   std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) { return cost(g, feed, tile); });
   return tiles;

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/geometry.hpp"
 #include "kernels/gpu/conv_hopper.hpp"
+#include "kernels/gpu/conv_source.hpp"
 
 namespace fuseplan::gpu {
 
@@ -16,15 +17,15 @@ struct HopperShape {
   HopperStore store{};
   unsigned shared_bytes = 0;
 };
-HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
-                         const HopperTile& tile);
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile);
 
-/// Pieces of 64 values, of which each step of a tile is one.
+/// Of a tile: pieces of 64 values.
 std::int64_t hopper_steps(const cpu::ConvGeometry& g, HopperFeed feed);
-/// Products of 16 values in a step; where there is but a piece, the rest of it is zeros.
+/// Products of 16 values in a step; where no step has more, the rest of a piece is zeros.
 std::int64_t hopper_products(const cpu::ConvGeometry& g, HopperFeed feed);
-/// Filters that are gathered, whose rows the copy engine cannot take.
-bool hopper_gathers_filters(const cpu::ConvGeometry& g);
+/// Filters beside gathered pixels that are gathered too: the copy engine wants a filter's taps
+/// together, channel by channel, and filters at multiples of 16 bytes.
+bool hopper_gathers_filters(const ConvShape& shape);
 
 /// Elements from pixel to pixel, if they lie at equal distances in order of batch, height, width.
 std::optional<std::int64_t> pixel_stride(const cpu::View& view);

@@ -82,8 +82,15 @@ FP_FN void fp_tma_wait_read() {
 }
 FP_FN void fp_tma_wait_all() { FP_HOPPER->copy_wait(fp_now, 0); }
 FP_FN void fp_fence_async() { FP_HOPPER->fence_async(fp_now); }
-FP_FN unsigned fp_get16_if(unsigned there, const void* base, unsigned index) {
-  return there != 0 ? fp_get<unsigned short>(base, index) : 0u;
+FP_FN unsigned fp_get16(const void* base, unsigned index, unsigned bytes) {
+  return fp_get<unsigned short>(base, static_cast<long long>(index) * bytes / 2);
+}
+FP_FN unsigned fp_permute(unsigned first, unsigned second, unsigned selector) {
+  const unsigned long long words = static_cast<unsigned long long>(second) << 32 | first;
+  unsigned result = 0;
+  for (unsigned byte = 0; byte < 4; ++byte)
+    result |= static_cast<unsigned>(words >> (selector >> 4 * byte & 7) * 8 & 0xff) << 8 * byte;
+  return result;
 }
 FP_FN void fp_st16_async(void* to, const fp_vec& words) {
   FP_HOPPER->store_piece(fp_now, to, static_cast<const void*>(&words));

@@ -93,18 +93,19 @@ FP_FN void fp_tma_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "m
 // tensor cores.
 FP_FN void fp_fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// 16 bits at base[index], or zeros if `there` is zero: as a predicate, since a branch for each of
-// many loads would have one wait for the other.
-FP_FN unsigned fp_get16_if(unsigned there, const void* base, unsigned index) {
-  unsigned short bits;
-  asm volatile(
-      "{\n.reg .pred there;\n.reg .b64 at;\n"
-      "setp.ne.u32 there, %1, 0;\nmad.wide.u32 at, %3, 2, %2;\n"
-      "mov.b16 %0, 0;\n@there ld.global.b16 %0, [at];\n}"
-      : "=h"(bits)
-      : "r"(there), "l"(base), "r"(index)
-      : "memory");
-  return bits;
+// 16 bits at base[index], above them zeros. `bytes` is 2, which the compiler must not know: it
+// would take two instructions and a carry for the address, where a product takes one.
+FP_FN unsigned fp_get16(const void* base, unsigned index, unsigned bytes) {
+  unsigned value;
+  asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global.u16 %0, [at];\n}"
+               : "=r"(value)
+               : "l"(base), "r"(index), "r"(bytes));
+  return value;
+}
+// Four bytes of the two words: `selector` has a digit for each, the lowest byte's first, which
+// counts from the first word's lowest byte on.
+FP_FN unsigned fp_permute(unsigned first, unsigned second, unsigned selector) {
+  return __byte_perm(first, second, selector);
 }
 // What the copy engine and the tensor cores read after the thread's fence.
 FP_FN void fp_st16_async(void* to, const fp_vec& words) {
