@@ -22,7 +22,7 @@ class CpuConv1x1 final : public Solver {
     const Problem& problem = question.problem;
     const auto geometry = cpu::conv1x1_geometry_refusal(problem);
     verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
-                 "a filter of one tap, no padding, 1 group", {}, 0);
+                 "a filter of one tap, no padding", {}, 0);
     verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
                  "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     if (!verdict.accepted()) return;
@@ -54,6 +54,8 @@ class CpuConv1x1 final : public Solver {
         "clippedrelu)",
         "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
         "f16:1x37x12x14:nhwc;conv(f16:52x37x1x1:nhwc);bias(f32:1x52x1x1);activation(relu)",
+        "f32:2x51x13x11:nchw;conv(f32:69x17x1x1,groups=3);bias(f32:1x69x1x1);add(f32:2x69x13x11);"
+        "activation(relu)",
         "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
     };
   }

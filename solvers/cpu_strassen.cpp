@@ -30,7 +30,9 @@ class CpuStrassen final : public Solver {
     const Problem& problem = question.problem;
     const auto geometry = cpu::conv1x1_geometry_refusal(problem);
     verdict.need(!geometry, RejectCode::Convolution, "convolution", geometry.value_or(""),
-                 "a filter of one tap, no padding, 1 group", {}, 0);
+                 "a filter of one tap, no padding", {}, 0);
+    verdict.need(problem.conv()->conv.groups == 1, RejectCode::Convolution, "groups",
+                 std::to_string(problem.conv()->conv.groups), "1", {}, 0);
     verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
                  "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     verdict.need(!problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",

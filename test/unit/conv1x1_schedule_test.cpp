@@ -35,6 +35,8 @@ constexpr Case kCases[] = {
      "pixels:14x2,block=64,staged=1", "each block is copied"},
     {cpu::Isa::avx512, "f32:1x512x5x1:nhwc;conv(f32:4096x512x1x1:nhwc)->f32:1x4096x5x1:nhwc",
      "channels:9x3,block=64,staged=0", "a single piece of pixels"},
+    {cpu::Isa::avx512, "f32:2x150x19x17:nchw;conv(f32:240x50x1x1,groups=3)->f32:2x240x19x17",
+     "pixels:8x3,block=96,staged=0", "groups"},
     {cpu::Isa::avx2, "f32:3x40x31x33:nhwc;conv(f32:70x40x1x1:nhwc)->f32:3x70x31x33:nhwc",
      "channels:6x2,block=256,staged=0", "vectors of 8 lanes"},
 };

@@ -110,11 +110,35 @@ TEST_P(Conv1x1, OddShapes) {
     }
 }
 
+Conv in_groups(Conv conv, int groups) {
+  conv.groups = groups;
+  return conv;
+}
+
+// Where pixels are contiguous; elsewhere another solver's.
+const ConvCase kGroups[] = {
+    {{2, 51, 13, 11}, {69, 17, 1, 1}, in_groups(unit_conv(2, 1), 3)},
+    {{1, 40, 9, 14}, {44, 20, 1, 1}, in_groups(unit_conv(2, 2), 2)},
+    {{3, 64, 7, 7}, {96, 16, 1, 1}, in_groups(unit_conv(2, 1), 4)},
+    {{2, 6, 5, 5}, {18, 1, 1, 1}, in_groups(unit_conv(2, 1), 6)},
+    {{1, 130, 33, 31}, {78, 65, 1, 1}, in_groups(unit_conv(2, 1), 2)},
+};
+TEST_P(Conv1x1, Groups) {
+  for (const ConvCase& shape : kGroups)
+    for (const Tail tail : kAllTails) {
+      const bool accepted = run(problem(shape, next_types(), tail));
+      if (GetParam().strides == Strides::channels_first && tail != Tail::everything) {
+        EXPECT_TRUE(accepted);
+      }
+    }
+}
+
 TEST_P(Conv1x1, Configurations) {
   const ConvCase cases[] = {
       {{2, 21, 12, 13}, {70, 21, 1, 1}, unit_conv(2, 1)},
       {{1, 256, 20, 23}, {153, 256, 1, 1}, unit_conv(2, 1)},
       {{2, 18, 17, 15}, {91, 18, 1, 1}, unit_conv(2, 2)},
+      {{2, 36, 17, 15}, {105, 12, 1, 1}, in_groups(unit_conv(2, 1), 3)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::everything})
@@ -127,6 +151,7 @@ TEST_P(Conv1x1, SameBitsForAnyThreadCount) {
       {{3, 40, 31, 33}, {70, 40, 1, 1}, unit_conv(2, 1)},
       {{1, 300, 20, 20}, {200, 300, 1, 1}, unit_conv(2, 2)},
       {{1, 512, 3, 5}, {900, 512, 1, 1}, unit_conv(2, 1)},
+      {{2, 120, 31, 33}, {75, 40, 1, 1}, in_groups(unit_conv(2, 1), 3)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu}) {
@@ -184,6 +209,7 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
       {{1, 33, 9, 9}, {17, 33, 1, 1}, unit_conv(2, 2)},
       {{1, 9, 33, 35}, {73, 9, 1, 1}, unit_conv(2, 1)},
       {{1, 70, 5, 5}, {64, 70, 1, 1}, unit_conv(2, 1)},
+      {{1, 34, 5, 7}, {38, 17, 1, 1}, in_groups(unit_conv(2, 1), 2)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails)

@@ -69,14 +69,21 @@ class Walk {
   }
 
  private:
+  std::int64_t batch() const { return image_ / shape_.conv.groups; }
+  std::int64_t group() const { return image_ % shape_.conv.groups; }
+  const float* packed(std::int64_t channels) const {
+    return launch_.weights + group() * plan_.group_weights() + plan_.weight_offset(channels);
+  }
+
   void begin(const Conv1x1Unit& unit) {
     if (unit.image == image_ && unit.first == first_ && unit.last == last_) return;
     image_ = unit.image;
     first_ = unit.first;
     last_ = unit.last;
-    const std::byte* image =
-        static_cast<const std::byte*>(launch_.arguments.input) +
-        image_ * shape_.conv.input.stride[0] * static_cast<std::int64_t>(size_of(shape_.input));
+    const View& view = shape_.conv.input;
+    const std::int64_t at = batch() * view.stride[0] + group() * shape_.inputs() * view.stride[1];
+    const std::byte* image = static_cast<const std::byte*>(launch_.arguments.input) +
+                             at * static_cast<std::int64_t>(size_of(shape_.input));
     input_ = reinterpret_cast<const float*>(image);
     input_pixel_ = 0;
     if (!plan_.staged) return;
@@ -89,10 +96,9 @@ class Walk {
   void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
     const std::int64_t channel = plan_.channels.first(channels);
     const std::int64_t pixel = plan_.pixels.first(first);
-    const float* weights =
-        launch_.in_passing() ? piece_weights_ : launch_.weights + plan_.weight_offset(channels);
+    const float* weights = launch_.in_passing() ? piece_weights_ : packed(channels);
     const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
-    const RowsCall& chain = chain_.at({image_, channel, 0, 0, pixel});
+    const RowsCall& chain = chain_.at({batch(), group() * shape_.outputs() + channel, 0, 0, pixel});
     ProductCall call;
     call.vectors = plan_.config.by_channel ? weights : input;
     call.scalars = plan_.config.by_channel ? input : weights;
@@ -112,7 +118,7 @@ class Walk {
     const std::int64_t next = channels + 1 < plan_.channels.pieces() ? channels + 1 : last;
     // Raw weights of 16 bits are half as long: the piece behind is asked for as well.
     if (launch_.in_passing()) return raw_piece(plan_, launch_.arguments.weights, next);
-    return launch_.weights + plan_.weight_offset(next);
+    return packed(next);
   }
 
   // Applies the chain to sums that the kernel has left in scratch.
@@ -142,7 +148,7 @@ class Walk {
 class Conv1x1Program final : public Program {
  public:
   Conv1x1Program(Conv1x1Plan plan, const SplitChain& chain, std::span<const void* const> entries)
-      : plan_(std::move(plan)), runner_(chain, plan_.shape.outputs(), prologue(entries)) {
+      : plan_(std::move(plan)), runner_(chain, plan_.shape.conv.output.len[1], prologue(entries)) {
     for (std::size_t i = 0; i < plan_.specs.size(); ++i)
       products_.push_back(kernel_at<ProductKernel>(entries[i]));
     if (!plan_.finishes) rows_ = kernel_at<StripChain::RowsKernel>(entries[plan_.specs.size()]);

@@ -113,7 +113,7 @@ class PiecePacker {
 }  // namespace
 
 std::size_t packed_weight_bytes(const Conv1x1Plan& plan) {
-  return static_cast<std::size_t>(plan.weight_offset(plan.channels.pieces())) * sizeof(float);
+  return static_cast<std::size_t>(plan.shape.conv.groups * plan.group_weights()) * sizeof(float);
 }
 
 const std::byte* raw_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece) {
@@ -129,8 +129,13 @@ void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, fl
 
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
                   const Parallel& parallel) {
-  for_each_unit(parallel, plan.channels.pieces(), [&](std::int64_t piece) {
-    pack_piece(plan, raw, piece, packed + plan.weight_offset(piece), false);
+  const std::int64_t pieces = plan.channels.pieces();
+  const std::int64_t group_bytes = plan.shape.outputs() * plan.shape.conv.weight_stride[0] *
+                                   static_cast<std::int64_t>(size_of(plan.shape.weights));
+  for_each_unit(parallel, plan.shape.conv.groups * pieces, [&](std::int64_t unit) {
+    const std::int64_t group = unit / pieces, piece = unit % pieces;
+    pack_piece(plan, static_cast<const std::byte*>(raw) + group * group_bytes, piece,
+               packed + group * plan.group_weights() + plan.weight_offset(piece), false);
   });
 }
 
@@ -145,7 +150,9 @@ bool packs_in_passing(const Conv1x1Plan& plan) {
 }
 
 std::string packed_weight_format(const Conv1x1Plan& plan) {
-  return fmt::format("conv1x1:{}x{}", plan.channels.size(), plan.channel_unit());
+  const std::int64_t groups = plan.shape.conv.groups;
+  return fmt::format("conv1x1:{}x{}{}", plan.channels.size(), plan.channel_unit(),
+                     groups > 1 ? fmt::format(":{}", groups) : "");
 }
 
 }  // namespace fuseplan::cpu

@@ -6,8 +6,9 @@
 
 namespace fuseplan::cpu {
 
-/// Packed weights, f32 from any real type, read linearly by the kernels: [piece of channels][input
-/// channel][output channel]. Pieces of whole vectors have zeros behind the last output channel.
+/// Packed weights, f32 from any real type, read linearly by the kernels: [group][piece of
+/// channels][input channel][output channel]. Pieces of whole vectors have zeros behind the last
+/// output channel.
 std::size_t packed_weight_bytes(const Conv1x1Plan& plan);
 void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
                   const Parallel& parallel);
@@ -15,7 +16,8 @@ void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
 /// Whether the pieces of channels can as well be packed one by one, each just before all pixels are
 /// computed of it, because weights rather than pixels are what a cache cannot keep.
 bool packs_in_passing(const Conv1x1Plan& plan);
-/// One piece of channels, to where `packed` points. `asked_for`: its raw weights are in reach.
+/// One piece of the first group's channels, to where `packed` points. `asked_for`: its raw weights
+/// are in reach.
 void pack_piece(const Conv1x1Plan& plan, const void* raw, std::int64_t piece, float* packed,
                 bool asked_for);
 /// Where a piece's raw weights begin.

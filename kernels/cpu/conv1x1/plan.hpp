@@ -41,10 +41,11 @@ struct Conv1x1Plan {
   /// Floats of scratch to stage `pieces` of pixels in; more than a block only if channels are
   /// inner.
   std::int64_t stage_floats(std::int64_t pieces) const;
-  /// Floats of the packed weights in front of a piece of channels.
+  /// Floats of a group's packed weights in front of a piece of channels, and of all its pieces.
   std::int64_t weight_offset(std::int64_t piece) const {
     return channels.first(piece) * shape.inputs();
   }
+  std::int64_t group_weights() const { return weight_offset(channels.pieces()); }
   /// The second-level cache does not keep all weights from block to block.
   bool streams_weights() const;
   /// From row to row of the sums in scratch, in floats.

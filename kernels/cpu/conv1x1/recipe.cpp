@@ -25,7 +25,7 @@ bool is_addressable(const Conv1x1Shape& shape) {
   return std::ranges::all_of(
              views,
              [](const View& view) { return view.stride[1] < kReach && view.stride[4] < kReach; }) &&
-         shape.outputs() < kReach;
+         shape.conv.output.len[1] < kReach;
 }
 
 class Conv1x1Recipe final : public Recipe {
@@ -44,8 +44,9 @@ class Conv1x1Recipe final : public Recipe {
       functions.push_back(
           {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.shape.isa))});
     if (!chain_.channels.roots.empty())
-      functions.push_back({"conv1x1_channels",
-                           emit_channel_prologue(chain_, plan_.shape.isa, plan_.shape.outputs())});
+      functions.push_back(
+          {"conv1x1_channels",
+           emit_channel_prologue(chain_, plan_.shape.isa, plan_.shape.conv.output.len[1])});
     return functions;
   }
 

@@ -24,9 +24,10 @@ struct Conv1x1Shape {
   /// Kernels multiply f32: other inputs are widened on their way to scratch.
   bool reads_in_place() const { return flat && input == DType::f32; }
   int lanes() const { return lanes_of(isa); }
-  std::int64_t images() const { return conv.output.len[0]; }
+  /// Each group of an image is walked as an image of its own.
+  std::int64_t images() const { return conv.output.len[0] * conv.groups; }
   std::int64_t pixels() const { return conv.output.len[4]; }  ///< of an image
-  std::int64_t inputs() const { return conv.group_inputs; }
+  std::int64_t inputs() const { return conv.group_inputs; }   ///< of a group
   std::int64_t outputs() const { return conv.group_outputs; }
   /// Input and output together are more than caches keep from call to call.
   bool is_far(const CoreRates& rates) const {
@@ -40,7 +41,7 @@ struct Conv1x1Shape {
   }
 };
 
-/// Why a convolution is none of this kind; nothing if it is one.
+/// Why a convolution is none of this kind, apart from its groups; nothing if it is one.
 std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem);
 
 /// `problem` is not refused.
