@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
-# Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $examples, $emulated,
-# $emulator.
+# Sourced by scripts/gpu-check: its steps. They share $bin, $out, $device, $examples, $minutes,
+# $emulated, $emulator.
 
-no_gpu='' failed=0 last='' steps='' time_for_all=$((SECONDS + 580))
+no_gpu='' failed=0 last='' steps='' time_for_all=$((SECONDS + minutes * 60 - 20))
 
 # step <name> <seconds> <command>...: output to <name>.log; says how it went and goes on. Nothing is
 # begun, and nothing goes on, when the time for all of them is up.
@@ -156,31 +156,31 @@ bench() {
 }
 
 measure_lists() {
-  local list type batch
+  local type batch
   # One layer in a process of its own, with no plan in any cache: what the first plan costs both.
   rm -rf "$FUSEPLAN_CACHE_DIR"
   bench first_plan 30 --list resnet50.csv --rows res2_3x3 --dtype f16 --batch 256 --time 0.1
   # What is wanted most comes first: the time may not reach the rest. A step that is stopped leaves
   # the rows that it had measured.
   for batch in 256 64; do
-    for type in f16 bf16 f32; do
-      bench "resnet50_${type}_$batch" 50 --list resnet50.csv --dtype "$type" --batch "$batch" --time 0.1
-    done
-    # Products of f32 on tensor cores, which both may use then.
-    bench "resnet50_tf32_$batch" 50 --list resnet50.csv --batch "$batch" --time 0.1 --options=--tf32=1
-    for type in f16 bf16 f32; do
-      bench "resnet50_nchw_${type}_$batch" 30 --list resnet50.csv --dtype "$type" --batch "$batch" \
-        --layout nchw --time 0.1
-      bench "norm_${type}_$batch" 20 --list miopen-docs-na.csv --dtype "$type" --batch "$batch" --time 0.1
-      bench "training_${type}_$batch" 20 --list miopen-docs-na.csv --dtype "$type" --batch "$batch" \
-        --time 0.1 --chain 'norm_training;activation(relu)'
-    done
-    for type in f16 bf16 f32; do
-      for list in vgg16 miopen-docs-cba; do
-        bench "${list}_${type}_$batch" 30 --list "$list.csv" --dtype "$type" --batch "$batch" --time 0.1
-      done
+    for type in f16 bf16 tf32 f32; do
+      measure_type "$type" "$batch"
     done
   done
+}
+
+# measure_type <type> <batch>: f32, or tf32 for its products on tensor cores, which both may use then.
+measure_type() {
+  local all=(--dtype "${1/tf32/f32}" --batch "$2" --time 0.1) name="$1_$2" list
+  [ "$1" != tf32 ] || all+=(--options=--tf32=1)
+  bench "resnet50_$name" 90 --list resnet50.csv "${all[@]}"
+  bench "resnet50_nchw_$name" 90 --list resnet50.csv --layout nchw "${all[@]}"
+  for list in vgg16 miopen-docs-cba; do
+    bench "${list}_$name" 40 --list "$list.csv" "${all[@]}"
+  done
+  [ "$1" != tf32 ] || return 0
+  bench "norm_$name" 30 --list miopen-docs-na.csv "${all[@]}"
+  bench "training_$name" 30 --list miopen-docs-na.csv "${all[@]}" --chain 'norm_training;activation(relu)'
 }
 
 # json_of <name>: a step's JSON, or null.
