@@ -26,6 +26,11 @@ class CpuConv1x1 final : public Solver {
     verdict.need(!has_fast_pairs(question), RejectCode::DataType, "data type", "bf16",
                  "f32 or f16 where the CPU multiplies pairs of bf16 faster", {}, 0);
     if (!verdict.accepted()) return;
+    const int groups = problem.conv()->conv.groups;
+    const bool walks =
+        cpu::walks_groups(cpu::conv1x1_shape(problem, question.chain, question.traits.isa));
+    verdict.need(walks, RejectCode::Convolution, "groups", std::to_string(groups),
+                 "1, or contiguous rows (NCHW)", {}, 0);
     need_layout(verdict, cpu::conv1x1_refusal(problem, question.chain, question.traits.isa));
   }
 

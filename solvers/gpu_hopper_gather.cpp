@@ -23,12 +23,17 @@ class GpuHopperGather final : public Solver {
     if (!verdict.accepted()) return;
     need_size(*question.problem.conv(), verdict);
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))
-      verdict.need(
-          false, RejectCode::Convolution, "filter", *refusal,
-          "at most 64 taps; more than 65536 values only as KCRS, each filter at a multiple "
-          "of 8; and a step's input within 2^32 elements");
+      verdict.need(false, RejectCode::Convolution, "filter", *refusal,
+                   "at most 7 x 7 taps; more than 65536 values only as KCRS, each filter at a "
+                   "multiple of 8; "
+                   "and a step's input within 2^32 elements");
     if (!verdict.accepted()) return;
     need_hopper_tiles(question, verdict, kFeed);
+  }
+
+  // Where multiprocessors would be idle, gpu_tensor shares the depth of a tile among them.
+  bool leads(const Question& question) const override {
+    return gpu::hopper_fills_device(question.problem);
   }
 
   std::vector<std::string> configs(const Question& question) const override {
@@ -43,9 +48,9 @@ class GpuHopperGather final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
+        "f16:2x3x22x21:nchw;conv(f16:40x3x7x7,pad=3x3,stride=2x2);bias(f32:1x40x1x1)",
         "f16:2x40x12x12:nchw;conv(f16:96x40x3x3,pad=1x1);bias(f32:1x96x1x1);norm(spatial,f32:"
         "1x96x1x1);activation(relu)",
-        "f16:2x3x22x21:nchw;conv(f16:40x3x7x7,pad=3x3,stride=2x2);bias(f32:1x40x1x1)",
         "bf16:1x3x19x18:nhwc;conv(bf16:64x3x5x5:nhwc,pad=2x2,stride=2x1);activation(silu)",
         "bf16:3x72x9x7:nchw;conv(bf16:70x72x1x1);add(bf16:3x70x9x7);activation(gelu_erf)",
     };

@@ -18,10 +18,12 @@ constexpr std::uint32_t kValueBytes = 2;
 /// What tells the kernels apart.
 struct Kernel {
   const char *file, *entry;
+  std::vector<std::string_view> headers;  ///< beside those of both
 };
 const Kernel& kernel_of(HopperFeed feed) {
-  static constexpr Kernel kKernels[] = {{"conv_hopper.cu", "fp_conv_hopper"},
-                                        {"conv_hopper_gather.cu", "fp_conv_gather"}};
+  static const Kernel kKernels[] = {
+      {"conv_hopper.cu", "fp_conv_hopper", {}},
+      {"conv_hopper_gather.cu", "fp_conv_gather", {"fp_warp.h", "fp_pack.h"}}};
   return kKernels[static_cast<int>(feed)];
 }
 
@@ -44,7 +46,6 @@ class HopperProgram final : public Program {
                 const HopperTile& tile)
       : shape_(problem, chain),
         chain_(chain),
-        feed_(feed),
         tile_(tile),
         use_(hopper_shape(problem, chain, tile)),
         pairs_(problem.output().dtype != DType::f32 && pixels_pair(shape_.geometry.output)) {
@@ -110,7 +111,6 @@ class HopperProgram final : public Program {
 
   ConvShape shape_;
   ChainArguments chain_;
-  HopperFeed feed_;
   HopperTile tile_;
   HopperShape use_;
   bool pairs_;
@@ -134,10 +134,10 @@ class HopperRecipe final : public Recipe {
         define("BN", tile_.n) + define("STAGES", use.stages) +
         define("STEPS", hopper_steps(g, feed_)) + define("PRODUCTS", hopper_products(g, feed_)) +
         define("STORE", static_cast<int>(use.store)) +
-        define("GATHER_WEIGHTS", hopper_gathers_filters(shape_)) + define("DENSE_WEIGHTS", 0);
-    return assemble_source(
-        macros, chain_declarations(chain_, fields), kernel.file,
-        {"fp_conv.h", "fp_warp.h", "fp_gather.h", "fp_hopper.h", "fp_hopper_conv.h"});
+        define("GATHER_WEIGHTS", hopper_gathers_filters(shape_));
+    std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
+    headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
+    return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);
   }
   std::vector<std::string> entries() const override {
     return {kernel_of(feed_).entry, "fp_conv_plain"};

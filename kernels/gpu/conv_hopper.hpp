@@ -24,6 +24,9 @@ std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& c
 std::string to_text(const HopperTile& tile);  ///< "128x256"
 std::optional<HopperTile> parse_hopper_tile(std::string_view text);
 
+/// Whether the smallest tiles are as many as half of the multiprocessors of an H100 or H200.
+bool hopper_fills_device(const Problem& problem);
+
 /// What the copy engine cannot take of this convolution, as a sentence; nothing if it can.
 std::optional<std::string> hopper_layout_refusal(const Problem& problem);
 std::optional<std::string> hopper_filter_refusal(const Problem& problem);

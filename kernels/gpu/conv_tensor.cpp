@@ -155,7 +155,7 @@ class TensorRecipe final : public Recipe {
         wide_(problem, shape_) {}
 
   std::string source() const override {
-    std::vector<std::string_view> headers{"fp_conv.h", "fp_conv_finish.h", "fp_warp.h",
+    std::vector<std::string_view> headers{"fp_conv.h", "fp_conv_finish.h", "fp_warp.h", "fp_pack.h",
                                           "fp_gather.h"};
     if (tile_.split > 1) headers.push_back("fp_cluster.h");
     return assemble_source(chain_macros(problem_, chain_) + conv_macros(shape_) + macros(),

@@ -26,9 +26,10 @@ constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerSte
 constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 8;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
-// Of what is gathered: a step holds all taps of a channel, offsets within it have 32 bits, and
-// filters that threads gather are few.
-constexpr std::int64_t kMostReach = (std::int64_t{1} << 32) - 1, kMostGatheredFilters = 1 << 16;
+// Of what is gathered: a thread has registers for so many taps along an axis, offsets within a step
+// have 32 bits, and filters that threads gather are few.
+constexpr std::int64_t kMostTaps = 7, kMostReach = (std::int64_t{1} << 32) - 1,
+                       kMostGatheredFilters = 1 << 16;
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
@@ -84,9 +85,9 @@ std::optional<std::string> strides_refusal(const char* what, const TensorMap& ma
   return std::nullopt;
 }
 
-/// Whose taps fit in a step of gathered values.
+/// Whose taps a step of gathered values holds.
 std::int64_t channels_at_once(const ConvGeometry& g) {
-  return kDepth / (g.filter[1] * g.filter[2]);
+  return std::min(g.group_inputs, kDepth / (g.filter[1] * g.filter[2]));
 }
 
 HopperStore store_of(const ConvGeometry& g, DType dtype) {
@@ -118,10 +119,9 @@ std::int64_t hopper_steps(const ConvGeometry& g, HopperFeed feed) {
 }
 
 std::int64_t hopper_products(const ConvGeometry& g, HopperFeed feed) {
-  const std::int64_t values =
-      feed == HopperFeed::copies
-          ? std::min(g.group_inputs, kDepth)
-          : std::min(g.group_inputs, channels_at_once(g)) * g.filter[1] * g.filter[2];
+  const std::int64_t values = feed == HopperFeed::copies
+                                  ? std::min(g.group_inputs, kDepth)
+                                  : channels_at_once(g) * g.filter[1] * g.filter[2];
   return ceil_div(values, kProductDepth);
 }
 
@@ -197,14 +197,22 @@ std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
   const ConvShape shape(problem, {});
   const ConvGeometry& g = shape.geometry;
   const std::int64_t taps = g.filter[1] * g.filter[2];
-  if (taps > kDepth) return fmt::format("one of {} taps", taps);
+  if (g.filter[1] > kMostTaps || g.filter[2] > kMostTaps)
+    return fmt::format("one of {} x {} taps", g.filter[1], g.filter[2]);
   const std::int64_t values = taps * g.group_inputs * g.group_outputs;
   if (hopper_gathers_filters(shape) && values > kMostGatheredFilters)
-    return fmt::format("{} values that do not lie as KCRS without gaps, 8 by 8", values);
+    return fmt::format(
+        "{} values that do not lie as KCRS without gaps, each filter at a multiple of 8", values);
   const std::int64_t reach =
       (channels_at_once(g) - 1) * g.input.stride[1] + (g.input.len[4] - 1) * g.input.stride[4];
   if (reach > kMostReach) return fmt::format("one whose step reads from {} elements", reach + 1);
   return std::nullopt;
+}
+
+bool hopper_fills_device(const Problem& problem) {
+  const HopperTile& smallest = kTiles[std::size(kTiles) - 1];
+  return static_cast<double>(tile_count(cpu::geometry_of(problem), smallest)) >=
+         kMultiprocessors / 2;
 }
 
 std::optional<std::string> hopper_filter_refusal(const Problem& problem) {

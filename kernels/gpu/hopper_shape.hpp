@@ -21,7 +21,8 @@ HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const 
 
 /// Of a tile: pieces of 64 values.
 std::int64_t hopper_steps(const cpu::ConvGeometry& g, HopperFeed feed);
-/// Products of 16 values in a step; where no step has more, the rest of a piece is zeros.
+/// Products of 16 values in a step. Values that fill up the last one are zeros at least of the
+/// input: where the filter's is infinite, the result is NaN, as it is at zeros of the padding.
 std::int64_t hopper_products(const cpu::ConvGeometry& g, HopperFeed feed);
 /// Filters beside gathered pixels that are gathered too: the copy engine wants a filter's taps
 /// together, channel by channel, and filters at multiples of 16 bytes.

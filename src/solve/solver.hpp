@@ -91,6 +91,9 @@ class Solver {
   virtual Algorithm algorithm() const = 0;
 
   virtual void accepts(const Question& question, Verdict& verdict) const = 0;
+  /// Whether it is fit for the problem without having been timed; if not, it goes behind the
+  /// others.
+  virtual bool leads(const Question&) const { return true; }
   /// The tuning space, as text; the first is the default. Never empty for an accepted problem.
   virtual std::vector<std::string> configs(const Question& question) const = 0;
   /// The first of them, and whether `config` is one of them, for those who can say it cheaper.
@@ -114,7 +117,7 @@ struct SolverFilter {
 };
 
 struct Selection {
-  std::vector<const Solver*> accepted;  ///< best first
+  std::vector<const Solver*> accepted;  ///< best first, and those that do not lead at the end
   std::vector<Rejection> rejections;    ///< of all others on this backend
 };
 Selection select_solvers(const Question& question, const SolverFilter& filter);

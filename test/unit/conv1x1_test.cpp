@@ -45,7 +45,8 @@ class Conv1x1 : public ::testing::TestWithParam<IsaStrides> {
     return true;
   }
   bool is_refused(const Problem& problem, const SplitChain& chain) const {
-    return cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, chain, isa());
+    return cpu::conv1x1_geometry_refusal(problem) || cpu::conv1x1_refusal(problem, chain, isa()) ||
+           !walks_groups(cpu::conv1x1_shape(problem, chain, isa()));
   }
   static cpu::Isa isa() { return GetParam().isa; }
   bool is_dense() const {

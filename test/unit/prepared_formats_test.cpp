@@ -27,6 +27,7 @@ struct Family {
 const std::vector<Family> kFamilies = {
     {"f32", "48x32x3x3", {"1x32x20x24", "2x32x8x8"}, {"pad=1x1", "pad=1x1,stride=2x2"}},
     {"f32", "48x32x3x3", {"1x64x20x24", "1x128x9x9"}, {"pad=1x1,groups=2", "groups=4"}},
+    {"f32", "48x32x1x1", {"1x64x20x24", "1x128x9x9"}, {"pad=0x0,groups=2", "groups=4"}},
     {"bf16", "48x33x3x3", {"1x33x20x24", "1x33x7x30"}, {"pad=1x1", "pad=2x2,dilation=2x2"}},
     {"f16", "48x32x3x3", {"1x32x20x24"}, {"pad=1x1", "pad=0x2,pad_hi=1x1"}},
     {"f32", "70x300x1x1", {"1x300x7x7", "1x300x40x41", "3x300x12x5"}, {"pad=0x0", "stride=2x2"}},

@@ -72,9 +72,6 @@ Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain, Isa 
 }
 
 std::optional<std::string> conv1x1_layout_refusal(const Conv1x1Shape& shape) {
-  // One group after the other would read and write a part of each pixel at a time.
-  if (shape.conv.groups > 1 && shape.lanes_are_channels)
-    return fmt::format("{} groups of channels that are contiguous", shape.conv.groups);
   if (shape.conv.output.len[4] != shape.conv.output.pixels())
     return "the pixels of the output or of an operand are not one evenly spaced row";
   return lane_refusal(shape.tensors());

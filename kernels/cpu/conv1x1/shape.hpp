@@ -47,6 +47,12 @@ std::optional<std::string> conv1x1_geometry_refusal(const Problem& problem);
 /// `problem` is not refused.
 Conv1x1Shape conv1x1_shape(const Problem& problem, const SplitChain& chain, Isa isa);
 
+/// Several groups only in planes: where channels are contiguous, one group after the other would
+/// read and write a part of each pixel at a time.
+inline bool walks_groups(const Conv1x1Shape& shape) {
+  return shape.conv.groups == 1 || !shape.lanes_are_channels;
+}
+
 inline bool reads_planes(const Conv1x1Shape& shape) { return shape.conv.input.stride[1] != 1; }
 
 /// Planes that are staged for channels in vectors become rows of channels. On AVX2 only: lines of

@@ -8,7 +8,7 @@
 
 #define FP_GATHERERS 128
 static_assert(FP_BM == FP_GATHERERS, "a thread for each pixel of a tile");
-#define FP_CHANNELS_AT_ONCE (64 / FP_TAPS)
+#define FP_CHANNELS_AT_ONCE (FP_C < 64 / FP_TAPS ? FP_C : 64 / FP_TAPS)
 #define FP_VALUES (FP_CHANNELS_AT_ONCE * FP_TAPS)  // of a step
 // Channels are a multiple of what a step takes.
 #define FP_WHOLE_STEPS (FP_C % FP_CHANNELS_AT_ONCE == 0)

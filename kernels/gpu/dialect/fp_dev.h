@@ -79,7 +79,8 @@ FP_FN unsigned short fp_float_to_half(float value) {
 #error "kernels/gpu/dialect/fp_dev.h knows NVRTC, HIP compilers and the emulator"
 #endif
 
-// Two values at once as well; without it, rounding to bf16 costs more than many a chain.
+// Hardware rounds to bf16, one value or two at a time. Done in integers, that takes longer than
+// many a chain.
 #if defined(__CUDA_ARCH__)
 #define FP_CONVERTS_BF16 (__CUDA_ARCH__ >= 800)
 #else

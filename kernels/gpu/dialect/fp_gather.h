@@ -2,8 +2,6 @@
 // What does not lie together in memory, value by value: 16 bytes along the depth of a row or column
 // of fp_conv.h's matrix product, with 0 outside. FP_DENSE_WEIGHTS: filters follow one another.
 
-// Values of a chunk.
-#define FP_EACH (FP_INPUT == FP_F32 ? 4 : 8)
 // All values of a chunk are of one tap.
 #define FP_WHOLE (!FP_TAPS_INNER && FP_C % FP_EACH == 0)
 
@@ -24,19 +22,6 @@ FP_FN void fp_next_tap(fp_tap& tap) {
   }
 }
 
-// A value's bits, and EACH of them as a chunk.
-template <int type>
-FP_FN unsigned fp_bits(const void* base, long long index) {
-  if constexpr (type == FP_F32) return fp_get<unsigned>(base, index);
-  return fp_get<unsigned short>(base, index);
-}
-FP_FN fp_vec fp_pack(const unsigned* bits) {
-  fp_vec words;
-  FP_UNROLL
-  for (int w = 0; w < 4; ++w)
-    words.w[w] = FP_EACH == 4 ? bits[w] : bits[2 * w % FP_EACH] | bits[(2 * w + 1) % FP_EACH] << 16;
-  return words;
-}
 // A tap's place in the input, and the next one's: steps add what they cross, so that no value of a
 // chunk costs products.
 FP_FN fp_pixel fp_tap_place(const fp_args& a, const fp_pixel& pixel, const fp_tap& tap) {
