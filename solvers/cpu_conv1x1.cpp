@@ -59,8 +59,6 @@ class CpuConv1x1 final : public Solver {
         "clippedrelu)",
         "f32:1x256x15x15:nhwc;conv(f32:24x256x1x1,stride=2x2);norm(spatial,f32:1x24x1x1)",
         "f16:1x37x12x14:nhwc;conv(f16:52x37x1x1:nhwc);bias(f32:1x52x1x1);activation(relu)",
-        "f32:2x51x13x11:nchw;conv(f32:69x17x1x1,groups=3);bias(f32:1x69x1x1);add(f32:2x69x13x11);"
-        "activation(relu)",
         "f32:1x19x5x6x7:nchw;conv(f32:20x19x1x1x1);bias(f32:1x20x1x1x1);activation(gelu_erf)",
     };
   }

@@ -20,11 +20,18 @@ Candidates candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan) {
   return rows;
 }
 
+struct Large {
+  const char *solver, *problem;
+};
 // Large enough for blocks, chunks and copies to differ.
-const char* const kLarge[] = {
-    "f32:1x80x20x40:nhwc;conv(f32:72x80x3x3,pad=1x1);bias(f32:1x72x1x1);activation(relu)",
-    "f32:1x256x13x14:nhwc;conv(f32:49x256x1x1,stride=2x2);add(f32:1x49x7x7:nhwc)",
-    "f32:1x70x33x19:nchw;conv(f32:65x70x3x3,pad=2x2,dilation=2x2,stride=1x2);activation(silu)",
+const Large kLarge[] = {
+    {"cpu_direct",
+     "f32:1x80x20x40:nhwc;conv(f32:72x80x3x3,pad=1x1);bias(f32:1x72x1x1);activation(relu)"},
+    {"cpu_direct", "f32:1x256x13x14:nhwc;conv(f32:49x256x1x1,stride=2x2);add(f32:1x49x7x7:nhwc)"},
+    {"cpu_direct",
+     "f32:1x70x33x19:nchw;conv(f32:65x70x3x3,pad=2x2,dilation=2x2,stride=1x2);activation(silu)"},
+    {"cpu_conv1x1",
+     "f32:2x120x27x19:nchw;conv(f32:150x40x1x1,groups=3);add(f32:2x150x27x19);activation(silu)"},
 };
 
 // Chains that take more registers than the last tile of a row has besides those of a whole one.
@@ -37,7 +44,9 @@ const char* const kNarrowTiles[] = {
 /// Samples, and problems large enough for every configuration to differ.
 std::vector<SolverSample> samples_and_large() {
   std::vector<SolverSample> samples = samples_on("cpu");
-  for (int i = 0; i < 3; ++i) samples.push_back({find_solver("cpu_direct"), 100 + i, kLarge[i]});
+  int number = 100;
+  for (const Large& row : kLarge)
+    samples.push_back({find_solver(row.solver), number++, row.problem});
   for (int i = 0; i < 2; ++i)
     samples.push_back({find_solver("cpu_depthwise"), 50 + i, kNarrowTiles[i]});
   return samples;
