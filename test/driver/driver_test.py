@@ -106,7 +106,7 @@ class Driver(DriverCase):
                     reports = self.run_json("run", "--list", "oddities.csv", "--dtype", dtype,
                                             "--layout", layout, "--no-unfused", "-i", "1",
                                             f"--options=--max_isa={level}")
-                    self.assertEqual(len(reports), 20)
+                    self.assertEqual(len(reports), 21)
                     self.assertTrue(all(report["verified"] for report in reports))
                     if level == "portable":
                         self.assertEqual({r["solver"] for r in reports}, {"cpu_portable"})
