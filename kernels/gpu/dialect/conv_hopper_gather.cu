@@ -80,9 +80,6 @@ FP_FN unsigned fp_selector_of(const fp_window& window, unsigned step, unsigned i
   return i + 1 < FP_VALUES && fp_has_channel(step, next) ? selector : FP_WITHOUT_SECOND(selector);
 }
 
-FP_FN void fp_put_piece(unsigned char* rows, unsigned row, unsigned piece, const fp_vec& words) {
-  fp_st16_async(rows + row * FP_ROW_BYTES + (piece ^ row % 8) * 16, words);
-}
 FP_FN void fp_put_taps(const fp_window& window, unsigned step, const unsigned (&bits)[64],
                        unsigned char* to) {
   FP_UNROLL
@@ -93,7 +90,7 @@ FP_FN void fp_put_taps(const fp_window& window, unsigned step, const unsigned (&
       const unsigned i = 8 * piece + 2 * w;
       words.w[w] = fp_permute(bits[i], bits[i + 1], fp_selector_of(window, step, i));
     }
-    fp_put_piece(to, fp_thread(), piece, words);
+    fp_st16_async(fp_piece_at(to, fp_thread(), piece), words);
   }
 }
 
@@ -112,7 +109,7 @@ FP_FN void fp_gather_filters(const fp_args& a, unsigned first, unsigned step, un
                                         fp_weight_offset(0, k, {(int)c, 0, tap / FP_S, tap % FP_S}))
                     : 0u;
     }
-    fp_put_piece(to, row, piece, fp_pack(bits));
+    fp_st16_async(fp_piece_at(to, row, piece), fp_pack(bits));
   }
 }
 

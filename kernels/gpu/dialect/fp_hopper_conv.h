@@ -40,6 +40,11 @@ FP_FN fp_shared fp_shared_of(unsigned char* arena) {
   return s;
 }
 
+// A 16-byte piece of a row of 128, as the copy engine and the tensor cores swizzle them.
+FP_FN unsigned char* fp_piece_at(unsigned char* rows, unsigned row, unsigned piece) {
+  return rows + row * FP_ROW_BYTES + (piece ^ row % 8) * 16;
+}
+
 FP_FN unsigned fp_consumer() { return fp_thread() / 128 - 1; }
 
 // A stage and the parity of the phase that is waited for.
@@ -177,7 +182,7 @@ FP_FN void fp_store_boxes(const fp_args& a, const fp_shared& s, const fp_row* ro
           words[2 * side + half] = fp_narrow_two<FP_OUTPUT>(four.v[half][0], four.v[half][1]);
       }
       const unsigned row = thread / 32 * 16 + lane % 16, piece = (n - first) / 8 + lane / 16;
-      fp_stsm4(to + row * FP_ROW_BYTES + (piece ^ row % 8) * 16, words);
+      fp_stsm4(fp_piece_at(to, row, piece), words);
     }
     fp_fence_async();
     fp_named_barrier(FP_BARRIER_ONE + consumer, 128);
