@@ -42,19 +42,21 @@ TEST_F(DeviceHopper, Shapes) {
     expect_right_in_all_orders(handle, problem);
 }
 
-TEST_F(DeviceHopper, EveryTile) {
+void expect_right_in_tiles(const std::string& solver, std::initializer_list<const char*> tiles,
+                           const char* problem) {
   const Handle handle = emulated_handle();
   std::uint64_t stream = 0;
-  for (const char* tile : {"128x256", "256x128", "128x192", "128x128", "256x64"}) {
+  for (const char* tile : tiles) {
     SCOPED_TRACE(tile);
-    driver::check(
-        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_hopper:") + tile).c_str()));
-    expect_right_on_device(
-        handle,
-        driver::parse_problem(
-            "f16:3x72x13x9:nhwc;conv(f16:200x72x3x2:nhwc,pad=1x0);scale_shift(f32:1x200x1x1)"),
-        "gpu_hopper", {.stream = ++stream});
+    driver::check(fuseplanSetOptions(handle.get(), ("--pin=" + solver + ":" + tile).c_str()));
+    expect_right_on_device(handle, driver::parse_problem(problem), solver.c_str(),
+                           {.stream = ++stream});
   }
+}
+TEST_F(DeviceHopper, EveryTile) {
+  expect_right_in_tiles(
+      "gpu_hopper", {"128x256", "256x128", "128x192", "128x128", "256x64"},
+      "f16:3x72x13x9:nhwc;conv(f16:200x72x3x2:nhwc,pad=1x0);scale_shift(f32:1x200x1x1)");
 }
 
 // Results that cannot leave through the copy engine: other types, channels or strides.
@@ -105,18 +107,9 @@ TEST_F(DeviceHopper, GatheredShapes) {
 }
 
 TEST_F(DeviceHopper, GatheredInEveryTile) {
-  const Handle handle = emulated_handle();
-  std::uint64_t stream = 0;
-  for (const char* tile : {"128x256", "128x192", "128x128"}) {
-    SCOPED_TRACE(tile);
-    driver::check(
-        fuseplanSetOptions(handle.get(), (std::string("--pin=gpu_hopper_gather:") + tile).c_str()));
-    expect_right_on_device(
-        handle,
-        driver::parse_problem(
-            "f16:3x24x13x9:nchw;conv(f16:200x24x3x2,pad=1x0);scale_shift(f32:1x200x1x1)"),
-        "gpu_hopper_gather", {.stream = ++stream});
-  }
+  expect_right_in_tiles(
+      "gpu_hopper_gather", {"128x256", "128x192", "128x128"},
+      "f16:3x24x13x9:nchw;conv(f16:200x24x3x2,pad=1x0);scale_shift(f32:1x200x1x1)");
 }
 
 TEST_F(DeviceHopper, GatheredBlending) {
