@@ -25,8 +25,7 @@ class GpuHopperGather final : public Solver {
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))
       verdict.need(false, RejectCode::Convolution, "filter", *refusal,
                    "at most 7 x 7 taps; more than 65536 values only as KCRS, each filter at a "
-                   "multiple of 8; "
-                   "and a step's input within 2^32 elements");
+                   "multiple of 8; and a step's input within 2^32 elements");
     if (!verdict.accepted()) return;
     need_hopper_tiles(question, verdict, kFeed);
   }
