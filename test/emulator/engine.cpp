@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <numeric>
 
 #include "block.hpp"
@@ -87,7 +88,10 @@ class Cluster {
 }  // namespace
 
 std::string run(const Launch& launch) {
-  static thread_local std::vector<Fiber> fibers;
+  // One launch at a time: kernels know the thread that they are by one variable (`fp_now`).
+  static auto& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
+  static auto& fibers = *new std::vector<Fiber>;
   const std::size_t threads = std::size_t{launch.cluster} * launch.block;
   if (fibers.size() < threads) fibers = std::vector<Fiber>(threads);
   std::mt19937_64 random(launch.seed);

@@ -43,7 +43,8 @@ struct fp_machine {
 
 #if !defined(FP_EMULATOR_ENGINE)
 
-static thread_local fp_machine* fp_now;
+// The engine runs one launch at a time. A variable for each thread would be a call at each access.
+static fp_machine* fp_now;
 extern "C" void fp_emulator_enter(fp_machine* machine) { fp_now = machine; }
 
 #define FP_FN static inline
