@@ -26,7 +26,7 @@ class CpuDepthwise final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true);
+    need_convolution(question, verdict, true, !is_byte(question.problem.input().dtype));
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] == 1, RejectCode::Convolution, "input channels of a group",
@@ -58,6 +58,11 @@ class CpuDepthwise final : public Solver {
         "activation(hardswish)",
         "bf16:1x19x11x13:nchw;conv(bf16:19x1x3x3,pad=2x2,dilation=2x2,groups=19);norm(spatial,f32:"
         "1x19x1x1)",
+        "u8:1x35x14x15:nhwc;conv(i8:35x1x3x3,pad=1x1,groups=35);scale_shift(f32:1x35x1x1);"
+        "activation(clippedrelu)->u8:1x35x14x15:nhwc",
+        "i8:2x12x17x19:nchw;conv(i8:12x1x3x3,pad=1x1,stride=2x2,groups=12);norm(spatial,f32:"
+        "1x12x1x1)->i8:2x12x9x10:nchw",
+        "u8:1x9x16x20:nchw;conv(i8:9x1x5x5,pad=2x2,stride=3x3,groups=9);bias(f32:1x9x1x1)",
     };
   }
 };

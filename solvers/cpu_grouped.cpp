@@ -16,7 +16,7 @@ class CpuGrouped final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true);
+    need_convolution(question, verdict, true, !is_byte(question.problem.input().dtype));
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
@@ -27,6 +27,13 @@ class CpuGrouped final : public Solver {
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
     verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
                  "several groups of at most 16 input channels, in one layout", {}, 0);
+  }
+
+  /// Larger groups of 8-bit integers are summed faster in pairs or fours.
+  bool leads(const Question& question) const override {
+    constexpr std::int64_t kMostInputs = 4;
+    return !is_byte(question.problem.input().dtype) ||
+           question.problem.conv()->weights.lens[1] <= kMostInputs;
   }
 
   std::vector<std::string> configs(const Question& question) const override {
@@ -55,6 +62,8 @@ class CpuGrouped final : public Solver {
         "relu)",
         "bf16:2x48x12x7:nhwc;conv(bf16:16x12x3x3,pad=1x1,groups=4);activation(tanh);add("
         "bf16:2x16x12x7:nhwc)",
+        "u8:1x32x13x15:nhwc;conv(i8:32x4x3x3,pad=1x1,groups=8);scale_shift(f32:1x32x1x1);"
+        "activation(relu)->u8:1x32x13x15:nhwc",
     };
   }
 };

@@ -73,6 +73,13 @@ ConvGeometry geometry_of(const Problem& problem) {
   return g;
 }
 
+bool is_exact_in_f32(const ConvGeometry& g, DType input) {
+  if (!is_byte(input)) return true;
+  constexpr std::int64_t kIntegers = 1 << 24, kMostWeight = 128;
+  const std::int64_t most = kMostWeight * (input == DType::u8 ? 255 : 128);
+  return g.group_inputs * g.filter[0] * g.filter[1] * g.filter[2] <= kIntegers / most;
+}
+
 TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {
   const std::int64_t origin = position * g.stride[axis] - g.pad_lo[axis], step = g.dilation[axis];
   const std::int64_t reach = g.input.len[axis + 2] - origin;  // columns from the first tap on

@@ -54,6 +54,10 @@ struct ConvGeometry {
 };
 ConvGeometry geometry_of(const Problem& problem);  ///< the problem's first op is a convolution
 
+/// Whether f32 holds every sum of the convolution's products, and what comes of a part of them,
+/// exactly, if its input and weights are integers of 8 bits; true of other input.
+bool is_exact_in_f32(const ConvGeometry& g, DType input);
+
 /// Filter taps of one axis that fall inside the input; {0, 0} if none does.
 struct TapSpan {
   int first = 0, end = 0;

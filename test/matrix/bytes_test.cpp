@@ -61,7 +61,12 @@ TEST(Bytes, ExtremesAreExact) {
       for (const char* rest :
            {":1x64x9x11:nhwc;conv(i8:40x64x3x3,pad=1x1)", ":2x33x7x7:nchw;conv(i8:18x33x1x1)",
             ":1x7x19x9:nhwc;conv(i8:5x7x5x3,pad=3x2,dilation=2x1)",
-            ":1x16x9x9:nchw;conv(i8:16x1x3x3,pad=1x1,groups=16)"}) {
+            ":1x16x9x9:nchw;conv(i8:16x1x3x3,pad=1x1,groups=16)",
+            // As many products as f32 has the integers for, and one more.
+            ":1x9x4x266:nchw;conv(i8:9x1x2x257,groups=9)",
+            ":1x9x4x266:nhwc;conv(i8:9x1x2x257,groups=9)",
+            ":1x9x6x110:nchw;conv(i8:9x1x5x103,groups=9)",
+            ":1x9x6x110:nhwc;conv(i8:9x1x5x103,groups=9)"}) {
         const std::string text = std::string(row.type) + rest;
         SCOPED_TRACE(text + " at " + level);
         const Handle handle = handle_at(level);

@@ -34,11 +34,13 @@ Reach reach_of(std::string_view id, bool integer) {
   const int pairs = cpu::host_extensions().fast_bf16 ? 2 : 0;
   // Elsewhere the highest level is AVX2 once more.
   const bool wide = cpu::host_isa() == cpu::Isa::avx512;
+  const int types = integer ? 2 : 3;
   const std::pair<std::string_view, Reach> others[] = {
       {"cpu_portable", {3, 3}},
       {"cpu_statistics", {3, 3}},
-      // On AVX2 f32 with channels first, and groups that fill vectors with channels last.
-      {"cpu_grouped", wide ? Reach{1, 3, 0, 4} : Reach{0, 3, -2, 12}},
+      // On AVX2 with channels first, and with channels last groups that fill vectors.
+      {"cpu_grouped",
+       wide ? Reach{1, types, -types, 2 * types} : Reach{0, types, -2 * types, 4 * types}},
       // bf16 at the highest level goes to the direct kernel's pairs.
       {"cpu_conv1x1", {2, 3, pairs}},
       // Where loads take as long as multiply-adds, on AVX2 on every core, samples may gain too
@@ -46,13 +48,12 @@ Reach reach_of(std::string_view id, bool integer) {
       {"cpu_strassen", {2, 3, wide && cpu::host_family() == "zen4" ? pairs + 6 : 12}},
       {"cpu_winograd", {2, 3, pairs}},
       {"cpu_stem", {2, 3, pairs}},
-      {"cpu_int8", {2, 2}},
       // f32 and f16 are split into pieces, which small samples do not gain by.
-      {"cpu_matrix", {wide ? 1 : 0, integer ? 2 : 3, integer ? 0 : 4}},
+      {"cpu_matrix", {wide ? 1 : 0, types, integer ? 0 : 4}},
   };
   for (const auto& [name, reach] : others)
     if (name == id) return reach;
-  return {2, 3};
+  return {2, types};
 }
 
 /// Samples over integers stay what they are.

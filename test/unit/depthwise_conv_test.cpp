@@ -82,6 +82,17 @@ TEST_P(Depthwise, EveryTypeOnOneShape) {
                      isa, random);
 }
 
+TEST_P(Depthwise, Bytes) {
+  Random random(48);
+  for (DType in : {DType::u8, DType::i8})
+    for (DType out : {DType::u8, DType::i8, DType::f32, DType::f16})
+      for (std::int64_t stride : {1, 2, 3})
+        for (Tail tail : {Tail::none, Tail::requantise, Tail::everything})
+          expect_right(conv_problem(depthwise(1, 21, 19, 35, 3, 3, stride, 1),
+                                    {in, out, Strides::channels_first}, tail, random),
+                       GetParam(), random);
+}
+
 TEST_P(Depthwise, SameBitsForAnyThreadCount) {
   const Isa isa = GetParam();
   const Strides strides = Strides::channels_first;

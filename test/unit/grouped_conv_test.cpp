@@ -70,15 +70,12 @@ const ConvCase kCases[] = {
 
 class Grouped : public ::testing::TestWithParam<std::tuple<Isa, Strides>> {
  protected:
-  // On AVX2 the family takes columns of f32 in lanes, and channels of groups that permutations of
-  // whole vectors can serve.
+  // On AVX2 the family takes columns in lanes, and channels of groups that permutations of whole
+  // vectors can serve.
   static bool is_taken(const Problem& problem) {
     const auto [isa, strides] = GetParam();
     const auto& weights = problem.conv()->weights.lens;
-    if (strides == Strides::channels_first) {
-      const auto& stride = problem.conv()->conv.stride;
-      return (isa == Isa::avx512 || problem.input().dtype == DType::f32) && stride.back() <= 2;
-    }
+    if (strides == Strides::channels_first) return problem.conv()->conv.stride.back() <= 2;
     const std::int64_t inputs = weights[1], outputs = weights[0] / problem.conv()->conv.groups;
     const bool whole = (inputs == 2 || inputs == 4) && weights[0] % 8 == 0;
     return isa == Isa::avx512 || (inputs == outputs && (inputs == 1 || whole));
@@ -136,6 +133,24 @@ TEST_P(Grouped, EveryTypeOnOneShape) {
         }
 }
 
+TEST_P(Grouped, Bytes) {
+  const auto [isa, strides] = GetParam();
+  constexpr DType kOutputs[] = {DType::u8, DType::i8, DType::f32, DType::bf16};
+  Random random(59);
+  std::size_t number = 0;
+  for (const ConvCase& shape : kCases) {
+    for (Tail tail : {Tail::none, Tail::requantise, Tail::bias_norm_relu, Tail::everything}) {
+      // Each tail meets each pair of types: they move by one case and by four.
+      const std::size_t row = number++ / 4;
+      SCOPED_TRACE(number);
+      const DType in = row / 4 % 2 == 0 ? DType::u8 : DType::i8;
+      const DType out = kOutputs[(number + row) % 4];
+      const Problem problem = conv_problem(shape, {in, out, strides}, tail, random);
+      if (is_taken(problem)) expect_right(problem, isa, random, number % 5 == 1);
+    }
+  }
+}
+
 // Several bands of rows, which tiles do not divide, and an output that every row reads first.
 TEST_P(Grouped, SameBitsForAnyThreadCount) {
   const auto [isa, strides] = GetParam();
@@ -190,7 +205,7 @@ TEST_P(Grouped, NothingOutsideTheTensorsIsTouched) {
   const auto [isa, strides] = GetParam();
   Random random(55);
   for (const ConvCase& shape : kCases)
-    for (DType type : kTypes) {
+    for (DType type : {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8}) {
       const Problem problem = conv_problem(shape, {type, type, strides}, Tail::everything, random);
       if (!is_taken(problem)) continue;
       const SplitChain chain = optimize(lower(problem), {});
@@ -236,8 +251,15 @@ TEST(GroupedRefusal, SaysWhy) {
   EXPECT_EQ(reason(plain, Strides::channels_last, Isa::avx2), "");
   EXPECT_NE(reason(plain, Strides::channels_last, Isa::portable), "");
   EXPECT_EQ(reason(plain, Strides::channels_first, Isa::avx2), "");
-  EXPECT_NE(reason(plain, Strides::channels_first, Isa::avx2, DType::f16).find("input in f32"),
-            std::string::npos);
+  const auto filter = [](std::int64_t height, std::int64_t width) {
+    return grouped(1, 50, 300, {2, 1, 1}, {height, width, 1, 0, 1});
+  };
+  for (Strides strides : {Strides::channels_first, Strides::channels_last})
+    for (const auto& [type, most, more] : {std::tuple{DType::u8, filter(2, 257), filter(5, 103)},
+                                           std::tuple{DType::i8, filter(32, 32), filter(25, 41)}}) {
+      EXPECT_EQ(reason(most, strides, Isa::avx2, type), "");
+      EXPECT_NE(reason(more, strides, Isa::avx2, type).find("2^24"), std::string::npos);
+    }
   EXPECT_NE(reason(grouped(1, 9, 9, {8, 1, 1}, {3, 3, 3, 1, 1}), Strides::channels_first, Isa::avx2)
                 .find("column stride 1 or 2"),
             std::string::npos);
@@ -267,6 +289,19 @@ TEST(GroupedSolver, OffersItOnBothSets) {
           ->accepts({problem, chain, {.backend = "cpu", .isa = isa}}, verdict);
       EXPECT_TRUE(verdict.accepted()) << cpu::name_of(isa) << " " << text;
     }
+}
+
+// Larger groups of bytes are left to cpu_int8.
+TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
+  const auto leads = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    return find_solver("cpu_grouped")
+        ->leads({problem, chain, {.backend = "cpu", .isa = Isa::avx2}});
+  };
+  EXPECT_TRUE(leads("u8:1x32x9x9:nhwc;conv(i8:32x4x3x3,groups=8)"));
+  EXPECT_FALSE(leads("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)"));
+  EXPECT_TRUE(leads("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"));
 }
 
 // Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly

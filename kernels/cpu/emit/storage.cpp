@@ -10,7 +10,7 @@ constexpr int kNearestEven = 0;
 
 }  // namespace
 
-void Storage::load(const Vec& d, const Xbyak::Address& from, DType dtype) {
+void Storage::load(const Vec& d, const Xbyak::Operand& from, DType dtype) {
   const Vec whole = code_.vec(d.getIdx());  // without d's mask
   switch (dtype) {
     case DType::f32:
@@ -227,11 +227,51 @@ void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype
     if (dtype == DType::i32) code_.vcvtdq2ps(d, d);
     return;
   }
+  if (known_count_ > 0) return load_lanes(d, 0, from, known_count_, dtype);
   const Xbyak::Xmm low(d.getIdx());
   code_.vxorps(low, low, low);
   code_.vmovups(code_.slot(half_slot_), d);
   copy_elements(code_.slot(half_slot_), from, dtype, false);
   load(d, code_.slot(half_slot_), dtype);
+}
+
+// Eight, four, two and one byte, as far as they are wanted: each lies at a multiple of its size.
+void Storage::load_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
+                         DType dtype) {
+  VectorCode& c = code_;
+  const Xbyak::Xmm low(d.getIdx());
+  const auto at = [&](int byte) { return c.ptr[from.getRegExp() + byte]; };
+  const int size = static_cast<int>(size_of(dtype)), bytes = count * size;
+  int done = bytes & 8;
+  if (done != 0) c.vmovq(low, at(0));
+  if ((bytes & 4) != 0) {
+    done == 0 ? c.vmovd(low, at(0)) : c.vpinsrd(low, low, at(done), done / 4);
+    done += 4;
+  }
+  if (done == 0) c.vpxor(low, low, low);
+  if ((bytes & 2) != 0) {
+    c.vpinsrw(low, low, at(done), done / 2);
+    done += 2;
+  }
+  if ((bytes & 1) != 0) c.vpinsrb(low, low, at(done), done);
+  if (first != 0) c.vpslldq(low, low, first * size);
+  load(d, low, dtype);
+}
+
+void Storage::store_narrow_lanes(const Xbyak::Address& to, const Xbyak::Xmm& v, int bytes) {
+  VectorCode& c = code_;
+  const auto at = [&](int byte) { return c.ptr[to.getRegExp() + byte]; };
+  int done = bytes & 8;
+  if (done != 0) c.vmovq(at(0), v);
+  if ((bytes & 4) != 0) {
+    done == 0 ? c.vmovd(at(0), v) : c.vpextrd(at(done), v, done / 4);
+    done += 4;
+  }
+  if ((bytes & 2) != 0) {
+    c.vpextrw(at(done), v, done / 2);
+    done += 2;
+  }
+  if ((bytes & 1) != 0) c.vpextrb(at(done), v, done);
 }
 
 /// The first `count` of eight: four, two and one of them, as far as they are wanted.
@@ -265,6 +305,9 @@ void Storage::store_partial(const Xbyak::Address& to, const Vec& v, DType dtype)
     return code_.vmaskmovps(to, mask, v);
   }
   const Vec narrow = is_byte(dtype) ? packed_bytes(v, dtype) : packed(v, dtype);
+  if (known_count_ > 0)
+    return store_narrow_lanes(to, Xbyak::Xmm(narrow.getIdx()),
+                              known_count_ * static_cast<int>(size_of(dtype)));
   code_.vmovups(code_.slot(half_slot_), narrow);
   copy_elements(code_.slot(half_slot_), to, dtype, true);
 }

@@ -25,7 +25,8 @@ class Storage {
   Storage(VectorCode& code, const Scratch& scratch, bool bf16 = false)
       : code_(code), scratch_(scratch), bf16_(bf16) {}
 
-  void load(const Vec& d, const Xbyak::Address& from, DType dtype);
+  /// `from`: memory, or the lower part of a register.
+  void load(const Vec& d, const Xbyak::Operand& from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
   /// `waiting` = v as it waits for store_joined; on AVX-512.
   void wait_to_join(const Vec& waiting, const Vec& v, DType dtype);
@@ -42,10 +43,13 @@ class Storage {
   /// stays in that register until the next.
   void begin_partial(const Xbyak::Reg64& count);
   /// The same where it is known that there are `lanes`: AVX2's masked stores take a dozen cycles on
-  /// AMD's cores, two or three of the lanes' parts as many.
+  /// AMD's cores, two or three of the lanes' parts as many, and narrow types have no masks there.
   void begin_partial(const Xbyak::Reg64& count, int lanes);
   void load_partial(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
+  /// AVX2, 16 and 8 bits: d = the `count` (fewer than 8) elements at `from` in its lanes from
+  /// `first` on, the others zero.
+  void load_lanes(const Vec& d, int first, const Xbyak::Address& from, int count, DType dtype);
 
   /// d = its first `count` lanes, and then those of `rest`.
   void replace_rest(const Vec& d, const Vec& rest);
@@ -65,6 +69,7 @@ class Storage {
   Vec packed_bytes(const Vec& v, DType dtype);
   void store_bytes(const Xbyak::Address& to, const Vec& v, DType dtype);
   void store_lanes(const Xbyak::Address& to, const Vec& v, int count);
+  void store_narrow_lanes(const Xbyak::Address& to, const Xbyak::Xmm& v, int bytes);
   void copy_elements(const Xbyak::Address& slot, const Xbyak::Address& memory, DType dtype,
                      bool to_memory);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "kernels/cpu/grouped/tile_kernel.hpp"
@@ -272,6 +273,11 @@ class ColumnTiles final : public TileKernel {
     const Xbyak::Address from = at(row, column);
     if (mask == all_lanes()) return storage_.load(d, from, plan_.input);
     if (c.is_avx512()) return storage_.load(d | opmask(mask) | c.T_z, from, plan_.input);
+    if (plan_.input != DType::f32) {
+      const int first = std::countr_zero(mask);
+      return storage_.load_lanes(d, first, at(row, column + first), std::popcount(mask),
+                                 plan_.input);
+    }
     c.vmovups(d, lane_mask(mask));
     c.vmaskmovps(d, d, from);
   }

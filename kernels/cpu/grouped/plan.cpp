@@ -29,17 +29,15 @@ bool reads_whole_vectors(const GroupedShape& shape) {
 bool channels_fit(const GroupedShape& shape) {
   const ConvGeometry& g = shape.g;
   const bool plain = g.group_inputs == 1 && g.group_outputs == 1;
-  // Lanes that read others than their own need a permutation over the whole vector, and on AVX2,
-  // which loads no single lanes of 16 bits, inputs that fill one.
+  // Lanes that read others than their own need a permutation over the whole vector, and on AVX2
+  // inputs that fill one.
   if (!plain && shape.isa != Isa::avx512 && !reads_whole_vectors(shape)) return false;
   return (g.group_outputs <= shape.lanes() || g.group_outputs % shape.lanes() == 0) &&
          g.output.len[1] > 1 && lanes_fit(shape, 1);
 }
 
-/// AVX2 loads no single lanes of 16 bits, as columns beside the image want.
 bool columns_fit(const GroupedShape& shape) {
-  const bool loads_lanes = shape.isa == Isa::avx512 || shape.input == DType::f32;
-  return loads_lanes && shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
+  return shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
 }
 
 /// Code holds offsets within a tile, and steps from tile to tile, as 32-bit immediates.
@@ -105,10 +103,9 @@ std::int64_t GroupedShape::block_bytes() const {
 
 std::optional<std::string> refusal_of(const GroupedShape& shape) {
   if (shape.isa == Isa::portable) return "grouped kernels are written for AVX2 and AVX-512 only";
-  for (DType dtype : {shape.input, shape.weights, shape.output})
-    if (!is_real(dtype))
-      return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const ConvGeometry& g = shape.g;
+  if (!is_exact_in_f32(g, shape.input))
+    return "sums of so many 8-bit products may exceed 2^24, up to which f32 has all integers";
   if (g.group_inputs > 1 && g.groups == 1) return "the convolution has one group";
   if (g.group_inputs > kMostInputs)
     return fmt::format("a group has {} input channels, expected at most {}", g.group_inputs,
@@ -116,7 +113,7 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
   if (!shape.fits)
     return "input, output and added tensors must all be contiguous along the channels (on AVX2 "
            "with 1 channel a group, or 2 or 4 and a multiple of 8 in all, as many in as out), or "
-           "all along the columns (column stride 1 or 2, on AVX2 input in f32)";
+           "all along the columns (column stride 1 or 2)";
   if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
   return std::nullopt;
 }
