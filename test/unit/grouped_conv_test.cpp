@@ -46,6 +46,7 @@ const ConvCase kCases[] = {
     grouped(1, 9, 9, {17, 1, 1}, {3, 3, 1, 4, 1}),
     grouped(1, 1, 1, {70, 1, 1}, {1, 1, 1, 0, 1}),
     grouped(1, 64, 64, {2, 1, 1}, {11, 11, 1, 5, 1}),
+    grouped(1, 9, 11, {9, 1, 1}, {31, 31, 1, 15, 1}),
     grouped(1, 56, 57, {2, 1, 1}, {7, 7, 2, 3, 1}),
     grouped(1, 12, 12, {130, 1, 1}, {1, 1, 2, 0, 1}),
     grouped(1, 14, 14, {12, 1, 3}, k3x3),
@@ -260,6 +261,10 @@ TEST(GroupedRefusal, SaysWhy) {
       EXPECT_EQ(reason(most, strides, Isa::avx2, type), "");
       EXPECT_NE(reason(more, strides, Isa::avx2, type).find("2^24"), std::string::npos);
     }
+  // Not all taps of a large filter lie in a small image.
+  EXPECT_EQ(reason(grouped(1, 22, 23, {2, 1, 1}, {31, 31, 1, 15, 1}), Strides::channels_last,
+                   Isa::avx2, DType::u8),
+            "");
   EXPECT_NE(reason(grouped(1, 9, 9, {8, 1, 1}, {3, 3, 3, 1, 1}), Strides::channels_first, Isa::avx2)
                 .find("column stride 1 or 2"),
             std::string::npos);
