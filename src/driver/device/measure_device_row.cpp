@@ -69,7 +69,10 @@ class Measured {
       BenchPeer& peer = row_.peers.emplace_back();
       try {
         DeviceWays found = peers[i]->ways(case_, input_.get(), output_.get());
-        if (found.ways.empty()) peer.refusal = all_of(found.refused);
+        if (std::ranges::count(found.ways, WayRole::contender, &DeviceWay::role) == 0) {
+          peer.refusal = all_of(found.refused);
+          found.ways.clear();
+        }
         for (DeviceWay& way : found.ways) candidates_.push_back({i, std::move(way)});
         peer.refused = std::move(found.refused);
       } catch (const std::exception& error) {

@@ -93,6 +93,7 @@ class NormWays {
     try_way("binary, post-ops", role, [&](OnednnWay& way) { add_links(way, chain, from_, to_); });
   }
 
+  bool none() const { return ways_.empty(); }
   PeerWays take() {
     if (ways_.empty()) throw std::invalid_argument("oneDNN: no primitives for this chain");
     return std::move(ways_);
@@ -153,7 +154,8 @@ PeerWays onednn_norm_ways(Case& problem) {
   const ChainParts parts = chain_parts(problem.steps(), 0, channels);
   if (const auto [norm, rest] = norm_then_rest(problem.steps(), channels); norm != nullptr) {
     ways.add(*norm, rest);
-    ways.add_affine(parts.all, parts.rest, WayRole::beyond);
+    // Where there is no batchnorm, of 8-bit integers, it is what a user is left with.
+    ways.add_affine(parts.all, parts.rest, ways.none() ? WayRole::contender : WayRole::beyond);
   } else {
     ways.add_affine(parts.all, parts.rest, WayRole::contender);
   }
