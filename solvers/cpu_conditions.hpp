@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "kernels/cpu/geometry.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan {
@@ -49,6 +50,28 @@ inline void need_convolution(const Question& question, Verdict& verdict, bool pr
   const bool has = question.problem.conv() != nullptr;
   verdict.need(has == present, RejectCode::Sequence, "first op",
                kind_of(question.problem.ops().front().body), present ? "conv" : "any op but conv");
+}
+
+/// Kernels that sum in f32 take 8-bit integers as long as no sum, nor any part of it, is rounded.
+inline void need_exact_sums(const Question& question, Verdict& verdict) {
+  const DType input = question.problem.input().dtype;
+  if (!is_byte(input)) return;
+  constexpr std::int64_t kIntegers = 1 << 24;  // up to which f32 has them all
+  const std::int64_t largest = 128 * (input == DType::u8 ? 255 : 128);
+  const std::int64_t products = cpu::most_products(cpu::geometry_of(question.problem));
+  verdict.need(products <= kIntegers / largest, RejectCode::Size, "products of a sum",
+               std::to_string(products),
+               std::to_string(kIntegers / largest) + " at most, whose sums are exact in f32", {},
+               0);
+}
+
+/// Of 8-bit integers: cpu_int8 sums several products in a lane, but its vectors are the outputs of
+/// one group.
+inline Rank rank_of_f32_sums(const Question& question) {
+  constexpr std::int64_t kFew = 4;
+  const ConvOp& op = *question.problem.conv();
+  const bool few = op.weights.lens[1] <= kFew && op.weights.lens[0] / op.conv.groups <= kFew;
+  return few || !is_byte(question.problem.input().dtype) ? Rank::listed : Rank::behind;
 }
 
 /// The direct kernel multiplies pairs of bf16, faster than others their f32.

@@ -31,10 +31,13 @@ class CpuDepthwise final : public Solver {
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] == 1, RejectCode::Convolution, "input channels of a group",
                  std::to_string(op.weights.lens[1]), "1", {}, 0);
+    if (verdict.accepted()) need_exact_sums(question, verdict);
     if (!verdict.accepted() || in_tiles(question)) return;
     need_layout(verdict,
                 cpu::depthwise_refusal(question.problem, question.chain, question.traits.isa));
   }
+
+  Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }
 
   std::vector<std::string> configs(const Question& question) const override {
     if (!in_tiles(question)) return {std::string(kStaged)};

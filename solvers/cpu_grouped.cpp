@@ -22,6 +22,7 @@ class CpuGrouped final : public Solver {
     verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
                  RejectCode::Convolution, "channels of a group", "one input and one output",
                  "more than that", {}, 0);
+    need_exact_sums(question, verdict);
     if (!verdict.accepted()) return;
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
@@ -29,12 +30,7 @@ class CpuGrouped final : public Solver {
                  "several groups of at most 16 input channels, in one layout", {}, 0);
   }
 
-  /// Larger groups of 8-bit integers are summed faster in pairs or fours.
-  bool leads(const Question& question) const override {
-    constexpr std::int64_t kMostInputs = 4;
-    return !is_byte(question.problem.input().dtype) ||
-           question.problem.conv()->weights.lens[1] <= kMostInputs;
-  }
+  Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }
 
   std::vector<std::string> configs(const Question& question) const override {
     return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question)));

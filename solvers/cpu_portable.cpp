@@ -21,6 +21,8 @@ class CpuPortable final : public Solver {
                  "cpu_statistics runs it around other kernels, these among them");
   }
 
+  Rank rank(const Question&) const override { return Rank::last_resort; }
+
   std::vector<std::string> configs(const Question&) const override { return {"default"}; }
 
   Kernel build(const Question& question, std::string_view) const override {

@@ -31,8 +31,8 @@ class GpuHopperGather final : public Solver {
   }
 
   // Where multiprocessors would be idle, gpu_tensor shares the depth of a tile among them.
-  bool leads(const Question& question) const override {
-    return gpu::hopper_fills_device(question.problem);
+  Rank rank(const Question& question) const override {
+    return gpu::hopper_fills_device(question.problem) ? Rank::listed : Rank::behind;
   }
 
   std::vector<std::string> configs(const Question& question) const override {

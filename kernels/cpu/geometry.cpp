@@ -73,14 +73,11 @@ ConvGeometry geometry_of(const Problem& problem) {
   return g;
 }
 
-bool is_exact_in_f32(const ConvGeometry& g, DType input) {
-  if (!is_byte(input)) return true;
-  constexpr std::int64_t kIntegers = 1 << 24, kMostWeight = 128;
-  const std::int64_t most = kMostWeight * (input == DType::u8 ? 255 : 128);
+std::int64_t most_products(const ConvGeometry& g) {
   std::int64_t products = g.group_inputs;
-  for (std::size_t axis = 0; axis < 3; ++axis)  // as many taps as the image has room for
+  for (std::size_t axis = 0; axis < 3; ++axis)
     products *= std::min(g.filter[axis], ceil_div(g.input.len[axis + 2], g.dilation[axis]));
-  return products <= kIntegers / most;
+  return products;
 }
 
 TapSpan taps_inside(const ConvGeometry& g, std::size_t axis, std::int64_t position) {

@@ -54,9 +54,8 @@ struct ConvGeometry {
 };
 ConvGeometry geometry_of(const Problem& problem);  ///< the problem's first op is a convolution
 
-/// Whether f32 holds every sum of the convolution's products, and what comes of a part of them,
-/// exactly, if its input and weights are integers of 8 bits; true of other input.
-bool is_exact_in_f32(const ConvGeometry& g, DType input);
+/// No output is the sum of more: taps that do not find room in the image together are not counted.
+std::int64_t most_products(const ConvGeometry& g);
 
 /// Filter taps of one axis that fall inside the input; {0, 0} if none does.
 struct TapSpan {

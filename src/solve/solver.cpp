@@ -102,8 +102,8 @@ Selection select_solvers(const Question& question, const SolverFilter& filter) {
       selection.rejections.insert(selection.rejections.end(), why.begin(), why.end());
     }
   }
-  std::stable_partition(selection.accepted.begin(), selection.accepted.end(),
-                        [&](const Solver* solver) { return solver->leads(question); });
+  std::ranges::stable_sort(selection.accepted, {},
+                           [&](const Solver* solver) { return solver->rank(question); });
   return selection;
 }
 

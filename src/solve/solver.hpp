@@ -79,6 +79,9 @@ struct Kernel {
   std::shared_ptr<const gpu::Recipe> gpu = {};  ///< one of the two is set
 };
 
+/// Solvers of one rank stand as solvers.def lists them, before those of the next.
+enum class Rank { listed, behind, last_resort };
+
 /// One way to run problems as one kernel. Stateless; every function is pure. A new solver is a file
 /// that defines one and a row in solvers.def.
 class Solver {
@@ -91,9 +94,8 @@ class Solver {
   virtual Algorithm algorithm() const = 0;
 
   virtual void accepts(const Question& question, Verdict& verdict) const = 0;
-  /// Whether it is fit for the problem without having been timed; if not, it goes behind the
-  /// others.
-  virtual bool leads(const Question&) const { return true; }
+  /// Where it stands among those that accept the problem, before any is timed.
+  virtual Rank rank(const Question&) const { return Rank::listed; }
   /// The tuning space, as text; the first is the default. Never empty for an accepted problem.
   virtual std::vector<std::string> configs(const Question& question) const = 0;
   /// The first of them, and whether `config` is one of them, for those who can say it cheaper.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every GPU solver's samples, in every type and layout, and its configurations, through NVRTC to
-// machine code for every architecture: they compile, use no stack and spill nothing. Needs NVRTC
-// and no GPU. FUSEPLAN_COMPILE_REPORT=1 shows each one's registers and time.
+// machine code, each for one architecture or more: they compile, use no stack and spill nothing.
+// Needs NVRTC and no GPU. FUSEPLAN_COMPILE_REPORT=1 shows each one's registers and time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

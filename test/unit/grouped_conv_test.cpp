@@ -220,51 +220,41 @@ TEST_P(Grouped, NothingOutsideTheTensorsIsTouched) {
 TEST_P(Grouped, GapsBetweenRowsAndImages) {
   const auto [isa, strides] = GetParam();
   Random random(56);
-  for (DType type : kTypes) {
+  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8}) {
     const fuseplan::Dims lens{2, 18, 13, 17}, filter{18, 1, 3, 3};
-    const auto gappy = [&](const fuseplan::Dims& dims) {
+    const auto gappy_in = [&](DType its_type, const fuseplan::Dims& dims) {
       const Dims plain{dims.begin(), dims.end()};
       const Dims order =
           std::get<1>(GetParam()) == Strides::channels_last ? Dims{0, 2, 3, 1} : Dims{0, 1, 2, 3};
       const Dims gaps = strides_in_order(plain, order, &random);
-      return Tensor{type, dims, fuseplan::Dims(gaps.begin(), gaps.end())};
+      return Tensor{its_type, dims, fuseplan::Dims(gaps.begin(), gaps.end())};
     };
+    const auto gappy = [&](const fuseplan::Dims& dims) { return gappy_in(type, dims); };
+    const DType real = is_byte(type) ? DType::f32 : type, weight = is_byte(type) ? DType::i8 : type;
     fuseplan::Dims image = lens;
     image[0] = 1;
-    const Problem problem(gappy(lens),
-                          {{ConvOp{{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 18}, gappy(filter)}, {}},
-                           {AddOp{gappy(lens)}, {}},
-                           {NormOp{NormMode::per_activation, gappy(image)}, {}},
-                           {ActivationOp{fuseplan::Activation::RELU}, {true, true}}},
-                          gappy(lens));
+    const Problem problem(
+        gappy(lens),
+        {{ConvOp{{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 18}, gappy_in(weight, filter)}, {}},
+         {AddOp{gappy(lens)}, {}},
+         {NormOp{NormMode::per_activation, gappy_in(real, image)}, {}},
+         {ActivationOp{fuseplan::Activation::RELU}, {true, true}}},
+        gappy(lens));
     if (is_taken(problem)) expect_right(problem, isa, random);
   }
 }
 
 TEST(GroupedRefusal, SaysWhy) {
   Random random(57);
-  const auto reason = [&](const ConvCase& shape, Strides strides, Isa isa,
-                          DType type = DType::f32) {
-    const Problem problem = conv_problem(shape, {type, type, strides}, Tail::none, random);
+  const auto reason = [&](const ConvCase& shape, Strides strides, Isa isa) {
+    const Problem problem =
+        conv_problem(shape, {DType::f32, DType::f32, strides}, Tail::none, random);
     return cpu::grouped_refusal(problem, optimize(lower(problem), {}), isa).value_or("");
   };
   const ConvCase plain = grouped(1, 9, 9, {8, 1, 1}, k3x3);
   EXPECT_EQ(reason(plain, Strides::channels_last, Isa::avx2), "");
   EXPECT_NE(reason(plain, Strides::channels_last, Isa::portable), "");
   EXPECT_EQ(reason(plain, Strides::channels_first, Isa::avx2), "");
-  const auto filter = [](std::int64_t height, std::int64_t width) {
-    return grouped(1, 50, 300, {2, 1, 1}, {height, width, 1, 0, 1});
-  };
-  for (Strides strides : {Strides::channels_first, Strides::channels_last})
-    for (const auto& [type, most, more] : {std::tuple{DType::u8, filter(2, 257), filter(5, 103)},
-                                           std::tuple{DType::i8, filter(32, 32), filter(25, 41)}}) {
-      EXPECT_EQ(reason(most, strides, Isa::avx2, type), "");
-      EXPECT_NE(reason(more, strides, Isa::avx2, type).find("2^24"), std::string::npos);
-    }
-  // Not all taps of a large filter lie in a small image.
-  EXPECT_EQ(reason(grouped(1, 22, 23, {2, 1, 1}, {31, 31, 1, 15, 1}), Strides::channels_last,
-                   Isa::avx2, DType::u8),
-            "");
   EXPECT_NE(reason(grouped(1, 9, 9, {8, 1, 1}, {3, 3, 3, 1, 1}), Strides::channels_first, Isa::avx2)
                 .find("column stride 1 or 2"),
             std::string::npos);
@@ -296,17 +286,71 @@ TEST(GroupedSolver, OffersItOnBothSets) {
     }
 }
 
-// Larger groups of bytes are left to cpu_int8.
+/// The solvers that take it, first to last, in one line.
+std::string takers(const std::string& text, const SolverFilter& filter = {}) {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  const Traits traits{.backend = "cpu", .isa = Isa::avx2};
+  std::string all;
+  for (const Solver* solver : select_solvers({problem, chain, traits}, filter).accepted)
+    all += (all.empty() ? "" : " ") + std::string(solver->id());
+  return all;
+}
+
+// Groups of bytes with many inputs or outputs are left to cpu_int8, and to cpu_grouped where that
+// cannot run them.
 TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
-  const auto leads = [](const char* text) {
-    const Problem problem = parse_problem(text);
-    const SplitChain chain = optimize(lower(problem), {});
-    return find_solver("cpu_grouped")
-        ->leads({problem, chain, {.backend = "cpu", .isa = Isa::avx2}});
-  };
-  EXPECT_TRUE(leads("u8:1x32x9x9:nhwc;conv(i8:32x4x3x3,groups=8)"));
-  EXPECT_FALSE(leads("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)"));
-  EXPECT_TRUE(leads("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"));
+  EXPECT_EQ(takers("u8:1x32x9x9:nhwc;conv(i8:32x4x3x3,groups=8)"),
+            "cpu_grouped cpu_int8 cpu_portable");
+  EXPECT_EQ(takers("u8:1x8x9x9:nchw;conv(i8:8x1x3x3,groups=8)"),
+            "cpu_depthwise cpu_int8 cpu_portable");
+  EXPECT_EQ(takers("u8:1x1x28x28:nchw;conv(i8:32x1x5x5,pad=2x2)"),
+            "cpu_int8 cpu_grouped cpu_depthwise cpu_portable");
+  EXPECT_EQ(takers("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)"),
+            "cpu_int8 cpu_grouped cpu_portable");
+  EXPECT_EQ(takers("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)",
+                   {.pinned = {}, .disabled = {"cpu_int8"}}),
+            "cpu_grouped cpu_portable");
+  EXPECT_EQ(takers("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"),
+            "cpu_grouped cpu_direct cpu_portable");
+}
+
+// Sums of bytes that f32 may have to round are left to others.
+TEST(GroupedSolver, CountsTheProductsOfASum) {
+  const struct {
+    const char* solver;
+    const char* groups;
+  } kSolvers[] = {{"cpu_grouped", "6x1x%s,groups=3"}, {"cpu_depthwise", "3x1x%s,groups=3"}};
+  const struct {
+    const char* type;
+    const char* filter;
+    bool fits;
+  } kRows[] = {{"u8", "2x257", true},
+               {"u8", "5x103", false},
+               {"i8", "32x32", true},
+               {"i8", "25x41", false},
+               // Not all taps find room in the image.
+               {"u8", "43x300,pad=21x0", true},
+               {"f32", "25x41", true}};
+  for (const auto& [solver, groups] : kSolvers)
+    for (const auto& [type, filter, fits] : kRows) {
+      const std::string image =
+          filter == std::string("43x300,pad=21x0") ? ":1x3x1x300" : ":1x3x50x300";
+      std::string conv = groups;
+      conv.replace(conv.find("%s"), 2, filter);
+      const std::string weights = type == std::string("f32") ? "f32:" : "i8:";
+      const std::string text = std::string(type) + image + ":nchw;conv(" + weights + conv + ")";
+      SCOPED_TRACE(text);
+      const Problem problem = parse_problem(text);
+      const SplitChain chain = optimize(lower(problem), {});
+      Verdict verdict(solver);
+      find_solver(solver)->accepts({problem, chain, {.backend = "cpu", .isa = Isa::avx2}}, verdict);
+      EXPECT_EQ(verdict.accepted(), fits);
+      if (!fits) {
+        EXPECT_NE(verdict.rejections().front().sentence().find("exact in f32"), std::string::npos)
+            << verdict.rejections().front().sentence();
+      }
+    }
 }
 
 // Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly

@@ -55,8 +55,6 @@ std::optional<std::string> depthwise_refusal(const Problem& problem, const Split
   const ConvGeometry g = geometry_of(problem);
   if (g.group_inputs != 1)
     return fmt::format("a group has {} input channels, expected 1", g.group_inputs);
-  if (!is_exact_in_f32(g, problem.input().dtype))
-    return "sums of so many 8-bit products may exceed 2^24, up to which f32 has all integers";
   if (!reach_fits_immediates(g)) return "rows are too long for the kernels' 32-bit offsets";
   if (columns_fit(g, element_views(chain, problem.output()))) return std::nullopt;
   return "input, output and added tensors must all be contiguous along the columns";

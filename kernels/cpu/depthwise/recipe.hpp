@@ -12,8 +12,8 @@
 namespace fuseplan::cpu {
 
 // Convolutions with one input channel a group, rows contiguous: lanes are neighbouring columns of
-// one channel. For 16-bit input on AVX2 and for wide strides, whose input is copied apart by phase;
-// what kernels/cpu/grouped takes is faster there.
+// one channel. For wide strides, whose input is copied apart by phase; what kernels/cpu/grouped
+// takes is faster there. 8-bit integers are summed in f32: exactly, if there are few of them.
 
 /// Why these kernels cannot run the problem; nothing if they can.
 std::optional<std::string> depthwise_refusal(const Problem& problem, const SplitChain& chain,

@@ -227,7 +227,7 @@ void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype
     if (dtype == DType::i32) code_.vcvtdq2ps(d, d);
     return;
   }
-  if (known_count_ > 0) return load_lanes(d, 0, from, known_count_, dtype);
+  if (known_count_ > 0) return load_narrow_lanes(d, 0, from, known_count_, dtype);
   const Xbyak::Xmm low(d.getIdx());
   code_.vxorps(low, low, low);
   code_.vmovups(code_.slot(half_slot_), d);
@@ -235,9 +235,10 @@ void Storage::load_partial(const Vec& d, const Xbyak::Address& from, DType dtype
   load(d, code_.slot(half_slot_), dtype);
 }
 
-// Eight, four, two and one byte, as far as they are wanted: each lies at a multiple of its size.
-void Storage::load_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
-                         DType dtype) {
+// Narrow lanes come and go in pieces of eight, four, two and one byte, as far as they are wanted:
+// so each lies at a multiple of its size.
+void Storage::load_narrow_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
+                                DType dtype) {
   VectorCode& c = code_;
   const Xbyak::Xmm low(d.getIdx());
   const auto at = [&](int byte) { return c.ptr[from.getRegExp() + byte]; };

@@ -49,7 +49,8 @@ class Storage {
   void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
   /// AVX2, 16 and 8 bits: d = the `count` (fewer than 8) elements at `from` in its lanes from
   /// `first` on, the others zero.
-  void load_lanes(const Vec& d, int first, const Xbyak::Address& from, int count, DType dtype);
+  void load_narrow_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
+                         DType dtype);
 
   /// d = its first `count` lanes, and then those of `rest`.
   void replace_rest(const Vec& d, const Vec& rest);

@@ -275,8 +275,8 @@ class ColumnTiles final : public TileKernel {
     if (c.is_avx512()) return storage_.load(d | opmask(mask) | c.T_z, from, plan_.input);
     if (plan_.input != DType::f32) {
       const int first = std::countr_zero(mask);
-      return storage_.load_lanes(d, first, at(row, column + first), std::popcount(mask),
-                                 plan_.input);
+      return storage_.load_narrow_lanes(d, first, at(row, column + first), std::popcount(mask),
+                                        plan_.input);
     }
     c.vmovups(d, lane_mask(mask));
     c.vmaskmovps(d, d, from);

@@ -104,8 +104,6 @@ std::int64_t GroupedShape::block_bytes() const {
 std::optional<std::string> refusal_of(const GroupedShape& shape) {
   if (shape.isa == Isa::portable) return "grouped kernels are written for AVX2 and AVX-512 only";
   const ConvGeometry& g = shape.g;
-  if (!is_exact_in_f32(g, shape.input))
-    return "sums of so many 8-bit products may exceed 2^24, up to which f32 has all integers";
   if (g.group_inputs > 1 && g.groups == 1) return "the convolution has one group";
   if (g.group_inputs > kMostInputs)
     return fmt::format("a group has {} input channels, expected at most {}", g.group_inputs,

@@ -83,7 +83,12 @@ void TileKernel::blocks(bool partial, const Body& body) {
     c.cmovb(count(), rcx);
     c.sub(rcx, count());
     c.mov(word(kLeft), rcx);
-    storage_.begin_partial(count());
+    // The rest of whole vectors is the same in every image.
+    if (const auto rest = static_cast<int>(g_.output.len[1] % plan_.lanes());
+        plan_.step == plan_.lanes())
+      storage_.begin_partial(count(), rest);
+    else
+      storage_.begin_partial(count());
   }
   c.mov(w(), word(kWeights));
   c.mov(x(), ptr[w()]);
