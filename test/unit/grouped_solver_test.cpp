@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What cpu_grouped and cpu_depthwise take, and when they stand before others.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "expr/passes.hpp"
+#include "plan/problem.hpp"
+#include "solve/solver.hpp"
+
+namespace fuseplan::test {
+namespace {
+
+using cpu::Isa;
+
+TEST(GroupedSolver, OffersItOnBothSets) {
+  for (const char* text : {"f32:1x32x9x9:nhwc;conv(f32:32x4x3x3,pad=1x1,groups=8)",
+                           "f32:1x35x9x9:nchw;conv(f32:21x5x3x3,pad=1x1,groups=7)"})
+    for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+      const Problem problem = parse_problem(text);
+      const SplitChain chain = optimize(lower(problem), {});
+      Verdict verdict("cpu_grouped");
+      find_solver("cpu_grouped")
+          ->accepts({problem, chain, {.backend = "cpu", .isa = isa}}, verdict);
+      EXPECT_TRUE(verdict.accepted()) << cpu::name_of(isa) << " " << text;
+    }
+}
+
+/// The solvers that take it, first to last, in one line.
+std::string takers(const std::string& text, const SolverFilter& filter = {}) {
+  const Problem problem = parse_problem(text);
+  const SplitChain chain = optimize(lower(problem), {});
+  const Traits traits{.backend = "cpu", .isa = Isa::avx2};
+  std::string all;
+  for (const Solver* solver : select_solvers({problem, chain, traits}, filter).accepted)
+    all += (all.empty() ? "" : " ") + std::string(solver->id());
+  return all;
+}
+
+// Groups of bytes with many inputs or outputs are left to cpu_int8, and to cpu_grouped where that
+// cannot run them.
+TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
+  EXPECT_EQ(takers("u8:1x32x9x9:nhwc;conv(i8:32x4x3x3,groups=8)"),
+            "cpu_grouped cpu_int8 cpu_portable");
+  EXPECT_EQ(takers("u8:1x8x9x9:nchw;conv(i8:8x1x3x3,groups=8)"),
+            "cpu_depthwise cpu_int8 cpu_portable");
+  EXPECT_EQ(takers("u8:1x1x28x28:nchw;conv(i8:32x1x5x5,pad=2x2)"),
+            "cpu_int8 cpu_grouped cpu_depthwise cpu_portable");
+  EXPECT_EQ(takers("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)"),
+            "cpu_int8 cpu_grouped cpu_portable");
+  EXPECT_EQ(takers("u8:1x32x9x9:nchw;conv(i8:32x8x3x3,groups=4)",
+                   {.pinned = {}, .disabled = {"cpu_int8"}}),
+            "cpu_grouped cpu_portable");
+  EXPECT_EQ(takers("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"),
+            "cpu_grouped cpu_direct cpu_portable");
+}
+
+// Sums of bytes that f32 may have to round are left to others.
+TEST(GroupedSolver, CountsTheProductsOfASum) {
+  const struct {
+    const char* solver;
+    const char* groups;
+  } kSolvers[] = {{"cpu_grouped", "6x1x%s,groups=3"}, {"cpu_depthwise", "3x1x%s,groups=3"}};
+  const struct {
+    const char* type;
+    const char* filter;
+    bool fits;
+  } kRows[] = {{"u8", "2x257", true},
+               {"u8", "5x103", false},
+               {"i8", "32x32", true},
+               {"i8", "25x41", false},
+               // Not all taps find room in the image.
+               {"u8", "43x300,pad=21x0", true},
+               {"f32", "25x41", true}};
+  for (const auto& [solver, groups] : kSolvers)
+    for (const auto& [type, filter, fits] : kRows) {
+      const std::string image =
+          filter == std::string("43x300,pad=21x0") ? ":1x3x1x300" : ":1x3x50x300";
+      std::string conv = groups;
+      conv.replace(conv.find("%s"), 2, filter);
+      const std::string weights = type == std::string("f32") ? "f32:" : "i8:";
+      const std::string text = std::string(type) + image + ":nchw;conv(" + weights + conv + ")";
+      SCOPED_TRACE(text);
+      const Problem problem = parse_problem(text);
+      const SplitChain chain = optimize(lower(problem), {});
+      Verdict verdict(solver);
+      find_solver(solver)->accepts({problem, chain, {.backend = "cpu", .isa = Isa::avx2}}, verdict);
+      ASSERT_EQ(verdict.accepted(), fits);
+      if (!fits) {
+        EXPECT_NE(verdict.rejections().front().sentence().find("exact in f32"), std::string::npos)
+            << verdict.rejections().front().sentence();
+      }
+    }
+}
+
+}  // namespace
+}  // namespace fuseplan::test
