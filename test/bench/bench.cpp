@@ -98,8 +98,8 @@ void register_overhead() {
 
 int main(int argc, char** argv) {
   using namespace fuseplan::driver;
-  for (const char* list :
-       {"resnet50", "vgg16", "mobilenet_v2", "inception_mix", "miopen-docs-cba", "miopen-docs-na"})
+  for (const char* list : {"resnet50", "vgg16", "mobilenet_v2", "inception_mix", "depthwise",
+                           "miopen-docs-cba", "miopen-docs-na"})
     for (fuseplanDataType_t type : {fuseplanFloat, fuseplanHalf, fuseplanBFloat16})
       for (bool channels_last : {false, true}) register_list(list, type, channels_last);
   register_overhead();
