@@ -175,14 +175,9 @@ void Storage::store_joined(const Xbyak::Address& to, std::span<const Vec> waitin
   streaming ? code_.vmovntps(to, whole) : code_.vmovups(to, whole);
 }
 
-void Storage::begin_partial(const Xbyak::Reg64& count, int lanes) {
-  begin_partial(count);
-  known_count_ = lanes;
-}
-
-void Storage::begin_partial(const Xbyak::Reg64& count) {
+void Storage::begin_partial(const Xbyak::Reg64& count, int known) {
   count_ = count;
-  known_count_ = 0;
+  known_count_ = known;
   if (code_.is_avx512()) {
     code_.mov(scratch_.value.cvt32(), -1);
     code_.bzhi(scratch_.value.cvt32(), scratch_.value.cvt32(), count.cvt32());

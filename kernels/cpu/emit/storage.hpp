@@ -40,11 +40,10 @@ class Storage {
   void broadcast(const Vec& d, const Xbyak::Address& from, DType dtype);
 
   /// Starts a partial vector of `count` lanes (fewer than a whole vector, at least one), which
-  /// stays in that register until the next.
-  void begin_partial(const Xbyak::Reg64& count);
-  /// The same where it is known that there are `lanes`: AVX2's masked stores take a dozen cycles on
-  /// AMD's cores, two or three of the lanes' parts as many, and narrow types have no masks there.
-  void begin_partial(const Xbyak::Reg64& count, int lanes);
+  /// stays in that register until the next. `known`: how many those are, or 0: AVX2's masked stores
+  /// take a dozen cycles on AMD's cores, two or three of the lanes' parts as many, and narrow types
+  /// have no masks there.
+  void begin_partial(const Xbyak::Reg64& count, int known = 0);
   void load_partial(const Vec& d, const Xbyak::Address& from, DType dtype);
   void store_partial(const Xbyak::Address& to, const Vec& v, DType dtype);
   /// AVX2, 16 and 8 bits: d = the `count` (fewer than 8) elements at `from` in its lanes from

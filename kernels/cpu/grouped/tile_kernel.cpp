@@ -83,12 +83,10 @@ void TileKernel::blocks(bool partial, const Body& body) {
     c.cmovb(count(), rcx);
     c.sub(rcx, count());
     c.mov(word(kLeft), rcx);
-    // The rest of whole vectors is the same in every image.
-    if (const auto rest = static_cast<int>(g_.output.len[1] % plan_.lanes());
-        plan_.step == plan_.lanes())
-      storage_.begin_partial(count(), rest);
-    else
-      storage_.begin_partial(count());
+    // What whole vectors leave over is always the same.
+    const bool behind_whole = plan_.step == plan_.lanes();
+    storage_.begin_partial(count(),
+                           behind_whole ? static_cast<int>(g_.output.len[1] % plan_.step) : 0);
   }
   c.mov(w(), word(kWeights));
   c.mov(x(), ptr[w()]);
