@@ -24,8 +24,8 @@ class GpuHopperGather final : public Solver {
     need_size(*question.problem.conv(), verdict);
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))
       verdict.need(false, RejectCode::Convolution, "filter", *refusal,
-                   "at most 7 x 7 taps; more than 65536 values only as KCRS, each filter at a "
-                   "multiple of 8; and a step's input within 2^32 elements");
+                   "at most 7 x 7 taps; more values than shared memory holds only as KCRS, each "
+                   "filter at a multiple of 8; and a step's input within 2^32 elements");
     if (!verdict.accepted()) return;
     need_hopper_tiles(question, verdict, kFeed);
   }

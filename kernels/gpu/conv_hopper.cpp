@@ -12,7 +12,7 @@ namespace {
 
 using cpu::ConvGeometry;
 
-constexpr unsigned kThreads = 384, kPlainThreads = 256;
+constexpr unsigned kWarpgroup = 128, kPlainThreads = 256;
 constexpr std::uint32_t kValueBytes = 2;
 
 /// What tells the kernels apart.
@@ -47,7 +47,7 @@ class HopperProgram final : public Program {
       : shape_(problem, chain),
         chain_(chain),
         tile_(tile),
-        use_(hopper_shape(problem, chain, tile)),
+        use_(hopper_shape(problem, chain, feed, tile)),
         pairs_(problem.output().dtype != DType::f32 && pixels_pair(shape_.geometry.output)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
@@ -104,7 +104,7 @@ class HopperProgram final : public Program {
     }
     call.maps = {maps, count};
     call.grid = static_cast<unsigned>(tiles());
-    call.block = kThreads;
+    call.block = static_cast<unsigned>(use_.producers + 2) * kWarpgroup;
     call.shared_bytes = use_.shared_bytes;
     call.blocks_stay = true;
   }
@@ -126,15 +126,18 @@ class HopperRecipe final : public Recipe {
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
                                geometry_fields(shape_) + "unsigned tiles, pairs, value_bytes;\n";
-    const ConvGeometry& g = shape_.geometry;
-    const HopperShape use = hopper_shape(problem_, chain_, tile_);
+    const HopperShape use = hopper_shape(problem_, chain_, feed_, tile_);
+    const HopperGather gather = hopper_gather(shape_);
     const Kernel& kernel = kernel_of(feed_);
     const std::string macros =
         chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
-        define("BN", tile_.n) + define("STAGES", use.stages) +
-        define("STEPS", hopper_steps(g, feed_)) + define("PRODUCTS", hopper_products(g, feed_)) +
+        define("BN", tile_.n) + define("PRODUCERS", use.producers) + define("STAGES", use.stages) +
+        define("STEPS", hopper_steps(shape_, feed_)) +
+        define("PRODUCTS", hopper_products(shape_, feed_)) +
         define("STORE", static_cast<int>(use.store)) +
-        define("GATHER_WEIGHTS", hopper_gathers_filters(shape_));
+        define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
+        define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +
+        define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit);
     std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
     headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
     return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);

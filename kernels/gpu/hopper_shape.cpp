@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/integer.hpp"
 #include "kernels/gpu/conv_source.hpp"
@@ -19,6 +20,8 @@ constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
                                  {128, 128}, {256, 64},  {128, 64}};
 constexpr std::int64_t kDepth = 64, kProductDepth = 16;  ///< a step is a row of 128 bytes
 constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatherers = 128;
+/// Two warpgroups that gather leave registers for the sums of tiles so wide.
+constexpr int kWidestOfTwo = 128;
 constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
 constexpr int kPlanesBytes = 2 * 32 * 68 * 4;  // FP_BYTES_PLANES
 // Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
@@ -26,10 +29,10 @@ constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerSte
 constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 8;
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
-// Of what is gathered: a thread has registers for so many taps along an axis, offsets within a step
-// have 32 bits, and filters that threads gather are few.
-constexpr std::int64_t kMostTaps = 7, kMostReach = (std::int64_t{1} << 32) - 1,
-                       kMostGatheredFilters = 1 << 16;
+// Of what is gathered: a thread has registers for so many taps along an axis, and offsets within a
+// step have 32 bits.
+constexpr std::int64_t kMostTaps = 7, kMostReach = (std::int64_t{1} << 32) - 1;
+constexpr std::int64_t kTogether = 8;  ///< values of 16 bytes, at whose multiples copies start
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
@@ -37,13 +40,14 @@ std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
 
 /// Cycles of a launch: tiles run in waves, each as long as its products or what feeds them, and
 /// then its chain and stores, which nothing hides.
-double cost(const ConvGeometry& g, HopperFeed feed, const HopperTile& tile) {
-  const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
+double cost(const ConvShape& shape, HopperFeed feed, const HopperTile& tile) {
+  const double waves =
+      std::ceil(static_cast<double>(tile_count(shape.geometry, tile)) / kMultiprocessors);
   const double products = static_cast<double>(tile.m) * tile.n;
   const double gathered = feed == HopperFeed::threads ? static_cast<double>(tile.m) : 0.0;
   const double step = std::max(products * kDepth / kProductsPerCycle + kCyclesPerStep,
                                gathered * kDepth / kGatheredPerCycle);
-  return waves * (static_cast<double>(hopper_steps(g, feed)) * step + kCyclesToFill +
+  return waves * (static_cast<double>(hopper_steps(shape, feed)) * step + kCyclesToFill +
                   products / kFinishedPerCycle);
 }
 
@@ -85,11 +89,6 @@ std::optional<std::string> strides_refusal(const char* what, const TensorMap& ma
   return std::nullopt;
 }
 
-/// Whose taps a step of gathered values holds.
-std::int64_t channels_at_once(const ConvGeometry& g) {
-  return std::min(g.group_inputs, kDepth / (g.filter[1] * g.filter[2]));
-}
-
 HopperStore store_of(const ConvGeometry& g, DType dtype) {
   const auto stride = pixel_stride(g.output);
   if ((dtype == DType::f16 || dtype == DType::bf16) && stride && *stride % 8 == 0 &&
@@ -112,35 +111,58 @@ std::optional<std::int64_t> pixel_stride(const View& view) {
   return first.value_or(ceil_div(view.len[1], 8) * 8);
 }
 
-std::int64_t hopper_steps(const ConvGeometry& g, HopperFeed feed) {
+HopperGather hopper_gather(const ConvShape& shape) {
+  const ConvGeometry& g = shape.geometry;
   const std::int64_t taps = g.filter[1] * g.filter[2];
-  return feed == HopperFeed::copies ? taps * ceil_div(g.group_inputs, kDepth)
-                                    : ceil_div(g.group_inputs, channels_at_once(g));
+  HopperGather gather;
+  for (gather.channels = std::min(g.group_inputs, kDepth / taps);; --gather.channels) {
+    gather.values = gather.channels * taps;
+    if (hopper_gathers_filters(shape) || gather.channels == g.group_inputs) return gather;
+    gather.shift_unit = std::gcd(gather.values, kTogether);
+    gather.values += kTogether - gather.shift_unit;
+    if (gather.values <= kDepth) return gather;
+  }
 }
 
-std::int64_t hopper_products(const ConvGeometry& g, HopperFeed feed) {
-  const std::int64_t values = feed == HopperFeed::copies
-                                  ? std::min(g.group_inputs, kDepth)
-                                  : channels_at_once(g) * g.filter[1] * g.filter[2];
-  return ceil_div(values, kProductDepth);
+std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed) {
+  const ConvGeometry& g = shape.geometry;
+  return feed == HopperFeed::copies ? g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, kDepth)
+                                    : ceil_div(g.group_inputs, hopper_gather(shape).channels);
+}
+
+std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed) {
+  return ceil_div(feed == HopperFeed::copies ? std::min(shape.geometry.group_inputs, kDepth)
+                                             : hopper_gather(shape).values,
+                  kProductDepth);
 }
 
 bool hopper_gathers_filters(const ConvShape& shape) {
   const ConvGeometry& g = shape.geometry;
   const bool in_order = shape.taps_inner() || g.filter[1] * g.filter[2] == 1;
-  return !in_order || !shape.dense_filters() || g.weight_stride[0] % 8 != 0;
+  return !in_order || !shape.dense_filters() || g.weight_stride[0] % kTogether != 0;
 }
 
-HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile) {
-  const ConvGeometry g = cpu::geometry_of(problem);
+std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile) {
+  return ceil_div(shape.geometry.group_outputs, tile.n) * tile.n;
+}
+
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+                         const HopperTile& tile) {
+  const ConvShape conv(problem, chain);
+  const bool gathers = feed == HopperFeed::threads;
+  const bool stay = gathers && hopper_gathers_filters(conv);
   HopperShape shape;
-  shape.store = store_of(g, problem.output().dtype);
+  shape.store = store_of(conv.geometry, problem.output().dtype);
+  shape.producers = gathers && tile.n <= kWidestOfTwo ? 2 : 1;
   constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
-  const int stage = (tile.m + tile.n) * kRowBytes;
-  const int fixed = kResults[static_cast<int>(shape.store)] +
-                    static_cast<int>(chain.channels.roots.size()) * tile.n * 4;
-  shape.stages = std::min(kMostStages, (kMostShared - fixed) / (stage + kBarrierBytes));
-  shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * (stage + kBarrierBytes));
+  const std::int64_t stage = (tile.m + (stay ? 0 : tile.n)) * kRowBytes + kBarrierBytes;
+  const std::int64_t filters =
+      stay ? hopper_steps(conv, feed) * hopper_filter_rows(conv, tile) * kRowBytes : 0;
+  const std::int64_t fixed = filters + kResults[static_cast<int>(shape.store)] +
+                             static_cast<std::int64_t>(chain.channels.roots.size()) * tile.n * 4;
+  shape.stages = static_cast<int>(
+      std::clamp((kMostShared - fixed) / stage, std::int64_t{0}, std::int64_t{kMostStages}));
+  shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * stage);
   return shape;
 }
 
@@ -196,15 +218,15 @@ std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
 std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
   const ConvShape shape(problem, {});
   const ConvGeometry& g = shape.geometry;
-  const std::int64_t taps = g.filter[1] * g.filter[2];
   if (g.filter[1] > kMostTaps || g.filter[2] > kMostTaps)
     return fmt::format("one of {} x {} taps", g.filter[1], g.filter[2]);
-  const std::int64_t values = taps * g.group_inputs * g.group_outputs;
-  if (hopper_gathers_filters(shape) && values > kMostGatheredFilters)
+  const HopperTile& smallest = kTiles[std::size(kTiles) - 1];
+  if (hopper_shape(problem, {}, HopperFeed::threads, smallest).stages < kFewestStages)
     return fmt::format(
-        "{} values that do not lie as KCRS without gaps, each filter at a multiple of 8", values);
-  const std::int64_t reach =
-      (channels_at_once(g) - 1) * g.input.stride[1] + (g.input.len[4] - 1) * g.input.stride[4];
+        "{} values that do not lie as KCRS without gaps, each filter at a multiple of 8",
+        g.filter[1] * g.filter[2] * g.group_inputs * g.group_outputs);
+  const std::int64_t reach = (hopper_gather(shape).channels - 1) * g.input.stride[1] +
+                             (g.input.len[4] - 1) * g.input.stride[4];
   if (reach > kMostReach) return fmt::format("one whose step reads from {} elements", reach + 1);
   return std::nullopt;
 }
@@ -230,13 +252,14 @@ std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
 
 std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
                                      HopperFeed feed) {
-  const ConvGeometry g = cpu::geometry_of(problem);
+  const ConvShape shape(problem, chain);
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
   std::erase_if(tiles, [&](const HopperTile& tile) {
-    return hopper_shape(problem, chain, tile).stages < kFewestStages ||
+    return hopper_shape(problem, chain, feed, tile).stages < kFewestStages ||
            (feed == HopperFeed::threads && tile.m != kGatherers);
   });
-  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) { return cost(g, feed, tile); });
+  std::ranges::stable_sort(tiles, {},
+                           [&](const HopperTile& tile) { return cost(shape, feed, tile); });
   return tiles;
 }
 

@@ -13,20 +13,32 @@ enum class HopperStore { threads, copies, planes };
 
 /// What a tile takes of a multiprocessor, and how it writes the output.
 struct HopperShape {
-  int stages = 0;  ///< tiles of both factors on their way or in use
+  int producers = 1;  ///< warpgroups that bring factors; two more multiply
+  int stages = 0;     ///< tiles of both factors on their way or in use
   HopperStore store{};
   unsigned shared_bytes = 0;
 };
-HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, const HopperTile& tile);
+HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+                         const HopperTile& tile);
+
+/// How threads gather the depth.
+struct HopperGather {
+  std::int64_t channels = 0;    ///< whose taps a step holds
+  std::int64_t shift_unit = 8;  ///< a step's values start at a multiple of it in a row of 64
+  std::int64_t values = 0;      ///< of a row at most, with what the start leaves out
+};
+HopperGather hopper_gather(const ConvShape& shape);
 
 /// Of a tile: pieces of 64 values.
-std::int64_t hopper_steps(const cpu::ConvGeometry& g, HopperFeed feed);
-/// Products of 16 values in a step. Values that fill up the last one are zeros at least of the
-/// input: where the filter's is infinite, the result is NaN, as it is at zeros of the padding.
-std::int64_t hopper_products(const cpu::ConvGeometry& g, HopperFeed feed);
-/// Filters beside gathered pixels that are gathered too: the copy engine wants a filter's taps
-/// together, channel by channel, and filters at multiples of 16 bytes.
+std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed);
+/// Products of 16 values in a step. Values of a row that are not the step's are zeros at least of
+/// the input: where the filter's is infinite, the result is NaN, as it is at zeros of the padding.
+std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed);
+/// Filters beside gathered pixels that are gathered too, and stay in shared memory: the copy engine
+/// wants a filter's taps together, channel by channel, and filters at multiples of 16 bytes.
 bool hopper_gathers_filters(const ConvShape& shape);
+/// Rows of all of a tile's columns, for those.
+std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile);
 
 /// Elements from pixel to pixel, if they lie at equal distances in order of batch, height, width.
 std::optional<std::int64_t> pixel_stride(const cpu::View& view);

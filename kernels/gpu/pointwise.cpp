@@ -47,6 +47,20 @@ struct Shape {
         if (adjacent[t] && t != Walk::kChannel && axes[axis].stride[t] % wide != 0) return false;
     return true;
   }
+  /// Whether all that has lanes has them in every problem: a tensor without gaps is one long row,
+  /// then, in which channels change.
+  bool may_be_flat() const {
+    return wide > 1 && !adjacent[Walk::kChannel] && std::ranges::count(adjacent, false) == 1;
+  }
+  /// Whether it is one, and no piece has lanes in more than two of its planes.
+  bool is_flat() const {
+    if (!may_be_flat() || axes.front().len < wide) return false;
+    std::int64_t before = axes.front().len;
+    for (std::size_t axis = 1; axis < axes.size(); before *= axes[axis++].len)
+      for (std::size_t t = 0; t < dtypes.size(); ++t)
+        if (t != Walk::kChannel && axes[axis].stride[t] != before) return false;
+    return true;
+  }
   std::int64_t count() const {
     std::int64_t product = 1;
     for (const Walk::Axis& axis : axes) product *= axis.len;
@@ -62,12 +76,17 @@ struct Shape {
 class PointwiseProgram final : public Program {
  public:
   PointwiseProgram(Shape shape, const SplitChain& chain)
-      : shape_(std::move(shape)), chain_(chain), divides_(shape_.divides()) {}
+      : shape_(std::move(shape)),
+        chain_(chain),
+        way_(shape_.divides()   ? kWide
+             : shape_.is_flat() ? kFlat
+                                : kPlain) {}
 
   Call call(const cpu::Arguments& arguments, Scratch& scratch) const override {
-    const bool wide = divides_ && aligned(arguments);
-    const std::int64_t lanes = wide ? shape_.wide : 1;
-    const auto count = static_cast<std::uint32_t>(shape_.count() / lanes);
+    const Way way = aligned(arguments) ? way_ : kPlain;
+    const std::int64_t lanes = way == kWide ? shape_.wide : 1;  // that an axis counts as one
+    const std::int64_t piece = way == kPlain ? 1 : shape_.wide;
+    const auto count = static_cast<std::uint32_t>(shape_.count() / piece);
     ArgumentBlock block(scratch);
     chain_.put_pointers(arguments, block);
     for (const Walk::Axis& axis : shape_.axes)
@@ -79,12 +98,18 @@ class PointwiseProgram final : public Program {
     block.put(Divisor(pieces.step));
     block.put(count);
     block.put(static_cast<std::uint32_t>(pieces.rounds));
+    block.put(static_cast<std::uint32_t>(shape_.count() % piece));
     chain_.put_uniforms(arguments, block, scratch);
-    return {wide ? 1u : 0u, static_cast<unsigned>(ceil_div(pieces.threads, kThreads)), kThreads, 0,
+    return {static_cast<unsigned>(way),
+            static_cast<unsigned>(ceil_div(std::max(pieces.threads, piece), kThreads)), kThreads, 0,
             block.finish()};
   }
 
  private:
+  /// As entries are numbered: a lane at a time; pieces within rows of lanes; pieces of one long
+  /// row.
+  enum Way : unsigned { kPlain, kWide, kFlat };
+
   /// Who takes which: a thread takes pieces that are `step` apart, kItems at a time, `rounds`
   /// times.
   struct Pieces {
@@ -112,7 +137,7 @@ class PointwiseProgram final : public Program {
 
   Shape shape_;
   ChainArguments chain_;
-  bool divides_;
+  Way way_;
 };
 
 class PointwiseRecipe final : public Recipe {
@@ -125,17 +150,20 @@ class PointwiseRecipe final : public Recipe {
                                define("ITEMS", kItems) +
                                define("AXES", static_cast<std::int64_t>(shape_.axes.size())) +
                                define("TENSORS", static_cast<std::int64_t>(shape_.dtypes.size())) +
-                               define("WIDE", shape_.wide) + define_lanes(shape_.adjacent);
+                               define("WIDE", shape_.wide) + define("FLAT", shape_.may_be_flat()) +
+                               define_lanes(shape_.adjacent);
     return assemble_source(
         macros,
         chain_declarations(chain_,
                            "long long stride[FP_AXES][FP_TENSORS];\nfp_divisor len[FP_AXES];\n"
-                           "fp_divisor step;\nunsigned count, rounds;\n"),
+                           "fp_divisor step;\nunsigned count, rounds, rest;\n"),
         "pointwise.cu", {"fp_lanes.h"});
   }
   std::vector<std::string> entries() const override {
-    if (shape_.wide == 1) return {"fp_pointwise"};
-    return {"fp_pointwise", "fp_pointwise_wide"};
+    std::vector<std::string> entries{"fp_pointwise"};
+    if (shape_.wide > 1) entries.emplace_back("fp_pointwise_wide");
+    if (shape_.may_be_flat()) entries.emplace_back("fp_pointwise_flat");
+    return entries;
   }
   std::unique_ptr<Program> bind() const override {
     return std::make_unique<PointwiseProgram>(shape_, chain_);

@@ -40,6 +40,9 @@ void HopperModel::copy_in(const fp_hopper::load& load) {
     stop("a tensor map of another kind");
   if (map.box[0] * map.element_bytes != kRow)
     stop("a swizzled copy of rows that are not 128 bytes");
+  // An H200 calls the instruction illegal, from which the whole context does not recover.
+  if (load.at[0] * static_cast<int>(map.element_bytes) % static_cast<int>(kPiece) != 0)
+    stop("a copy from between multiples of 16 bytes");
   const Bar& bar = bar_at(load.bar);
   if (!bar.published) stop("a copy reports to an mbarrier that it cannot know yet");
   if (landing_ == Landing::early) return land(load);
@@ -115,6 +118,8 @@ void HopperModel::copy_out(const void* at, const void* from, int x, int y) {
   if (map.box[0] * map.element_bytes != kRow)
     stop("a swizzled copy of rows that are not 128 bytes");
   check_shared(from, map.box[1] * kRow, kRow, "a copy");
+  if (x * static_cast<int>(map.element_bytes) % static_cast<int>(kPiece) != 0)
+    stop("a copy to between multiples of 16 bytes");
   Store store{at, from, x, y};
   if (landing_ == Landing::early || (landing_ == Landing::any && engine_.random() % kOnce == 0))
     write(store);

@@ -76,13 +76,24 @@ const char* const kGather = "--pin=gpu_hopper_gather:128x64";
 const char* const kPlanes =
     "f16:5x24x9x13:nchw;conv(f16:96x24x3x2,pad=1x0);scale_shift(f32:1x96x1x1)";
 const char* const kOddPlanes = "f16:3x8x11x9:nchw;conv(f16:64x8x3x3,pad=1x1)";
+const char* const kOddShifts = "f16:2x8x11x9:nchw;conv(f16:64x8x7x5,pad=3x2)";
+const char* const kTwoTiles = "f16:2x9x8x6:nchw;conv(f16:72x9x3x3,pad=1x1)";
 const char* const kStem = "f16:3x3x12x9:nchw;conv(f16:64x3x5x3,pad=2x1);bias(f32:1x64x1x1)";
 
 const Mutant kGatherMutants[] = {
-    {"NoProxyFence", "      fp_fence_async();\n      fp_warp_barrier();",
-     "      fp_warp_barrier();", kPlanes, "no fence", kGather},
-    {"NoEmptyWait", "      fp_mbar_wait(s.empty + turn.stage, turn.parity ^ 1);\n", "", kPlanes, "",
+    {"NoProxyFence", "  fp_fence_async();\n  fp_warp_barrier();", "  fp_warp_barrier();", kPlanes,
+     "no fence", kGather},
+    {"NoEmptyWait", "  fp_mbar_wait(s.empty + turn.stage, turn.parity ^ 1);\n", "", kPlanes, "",
      kGather},
+    {"CopiesFromBetween", "(int)(start - shift), (int)k", "(int)start, (int)k", kPlanes,
+     "multiples of 16", kGather},
+    {"NotShifted", "wanted != shift", "false", kPlanes, nullptr, kGather},
+    {"FirstOfNonePairs", "if (!first || !fp_has", "if (!fp_has", kOddShifts, nullptr, kGather},
+    {"BothGroupsTakeAll", "if (next == group)", "if (true)", kPlanes, "", kGather},
+    {"FiltersWithoutAFence", "fp_pack(bits));\n  }\n  fp_fence_async();", "fp_pack(bits));\n  }",
+     kStem, "no fence", kGather},
+    {"FiltersOfTheFirstTile", "(step * FP_FILTER_ROWS + k)", "(step * FP_FILTER_ROWS)", kTwoTiles,
+     nullptr, kGather},
     {"OneArrivalTooFew", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 - 1 + (", kPlanes, "",
      kGather},
     {"OneArrivalTooMany", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 + 1 + (", kPlanes, "deadlock",

@@ -85,6 +85,37 @@ TEST(DeviceKernels, ManyPiecesForAThread) {
     expect_right_on_device(handle, driver::parse_problem(text));
 }
 
+// Planes that end within pieces of 16 bytes are one long row, if they are not shorter than a piece
+// and nothing has gaps.
+TEST(DeviceKernels, PlanesThatEndWithinPieces) {
+  const Handle handle = emulated_handle("--cache=mem");
+  struct Row {
+    std::string problem;
+    const char* kernel;
+  };
+  for (const Row& row : {
+           Row{"f16:3x5x7x7:nchw;norm(spatial,f32:1x5x1x1);activation(relu)", "fp_pointwise_flat"},
+           Row{"f32:2x7x3x5:nchw;bias(f32:1x7x1x1);add(f32:2x7x3x5)", "fp_pointwise_flat"},
+           Row{"bf16:9x2x3x3:nchw;scale_shift(f32:1x2x1x1)", "fp_pointwise_flat"},
+           Row{"f32:70x33x5x5:nchw;bias(f32:1x33x1x1);activation(elu)", "fp_pointwise_flat"},
+           Row{"f16:3x5x2x3:nchw;bias(f32:1x5x1x1)", "fp_pointwise"},
+           Row{"f16:3x5x8x7:nchw;bias(f32:1x5x1x1)", "fp_pointwise_wide"},
+           Row{"f16:3x5x7x7:s999,49,7,1;bias(f32:1x5x1x1)", "fp_pointwise"},
+           Row{"f16:3x5x7x7:nchw;add(f16:1x5x7x1)", "fp_pointwise"},
+       })
+    for (bool blend : {false, true})
+      for (int misalign : {0, 1}) {
+        if (!on_gpu()) emulator::reset();
+        expect_right_on_device(handle, driver::parse_problem(row.problem), "gpu_pointwise",
+                               {.blend = blend, .misalign = misalign});
+        if (on_gpu()) continue;
+        ASSERT_EQ(emulator::counters().launches.size(), 1u) << row.problem;
+        EXPECT_EQ(emulator::counters().launches[0].kernel,
+                  misalign != 0 ? "fp_pointwise" : row.kernel)
+            << row.problem;
+      }
+}
+
 TEST(DeviceKernels, EveryTile) {
   const Handle handle = emulated_handle();
   const ProblemSpec problem = driver::parse_problem(

@@ -14,9 +14,10 @@ namespace {
 const char* const kConv =
     "f32:2x11x7x9:nchw;conv(f32:37x11x3x2,pad=1x1,stride=2x1,dilation=1x2);bias(f32:1x37x1x1)";
 const char* const kGroups = "f32:1x12x6x6:nhwc;conv(f32:20x6x3x3:nhwc,pad=1x1,groups=2)";
+const char* const kFlat = "f16:3x5x7x7:nchw;bias(f32:1x5x1x1)";
 const char* const kPointwise =
     "f16:2x24x5x8:nhwc;norm(spatial,f32:1x24x1x1);add(f16:2x24x5x8:nhwc)";
-const char* const kNarrow = "f32:2x7x5x3:nchw;norm(spatial,f32:1x7x1x1);activation(elu)";
+const char* const kNarrow = "f32:5x7x3x1:nchw;norm(spatial,f32:1x7x1x1);activation(elu)";
 
 const char* const kOutside = "outside all memory";
 
@@ -63,6 +64,11 @@ const Mutant kMutants[] = {
     {"LoadTail", "if (start + i * step < a.count) fp_load_item", "fp_load_item", kNarrow, kOutside},
     {"ChannelOfTheFirstLane", "fp_channels(a, channel + v, to[v])",
      "fp_channels(a, channel, to[v])", kPointwise, nullptr},
+    {"NextPlaneIsTheSame", "if (left < V) fp_channels", "if (false) fp_channels", kFlat, nullptr},
+    {"PlaneEndsALaneLater", "v < left ?", "v <= left ?", kFlat, nullptr},
+    {"LastLanesLeftOut", "if (thread >= a.rest) return;", "return;", kFlat, nullptr},
+    {"LanesBehindTheLast", "if (thread >= a.rest) return;", "if (thread > a.rest) return;", kFlat,
+     "outside all memory"},
     {"WideLoadsHalvesSwapped", "(16 * (i % 2))", "(16 * (1 - i % 2))", kPointwise, nullptr},
     {"AxesSwapped", "index = rest;", "index = axis == 0 ? rest + 1 : rest;", kNarrow, ""},
     {"Truncates", "0x7fffu + ((bits >> 16) & 1u)", "0u", "bf16:1x8x8x8:nchw;activation(logistic)",

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What kernels on Hopper's tensor cores have in common. Convolution as an implicit matrix product:
 // rows are output pixels of the batch, columns output channels, depth comes in pieces of 64. The
-// first warpgroup keeps FP_STAGES tiles of both factors coming, in rows of 128 bytes whose 16-byte
-// pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their sums and store.
-// Blocks stay and take every fp_blocks()-th tile.
+// first FP_PRODUCERS warpgroups keep FP_STAGES tiles of both factors coming, in rows of 128 bytes
+// whose 16-byte pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their
+// sums and store. Blocks stay and take every fp_blocks()-th tile. Where FP_RESIDENT, all filters
+// stay in shared memory, FP_FILTER_ROWS for each step.
 
-#define FP_THREADS 384
+#define FP_THREADS ((FP_PRODUCERS + 2) * 128)
 #define FP_ROWS (FP_BM / 2)
 #define FP_PARTS (FP_BM / 128)  // products of 64 rows that make up a consumer's
 #define FP_SUMS (FP_BN / 2)     // of a thread, in each part
 #define FP_ROW_BYTES 128        // of 64 channels
 #define FP_BYTES_A (FP_BM * FP_ROW_BYTES)
-#define FP_BYTES_STAGE ((FP_BM + FP_BN) * FP_ROW_BYTES)
+#define FP_BYTES_STAGE ((FP_BM + (FP_RESIDENT ? 0 : FP_BN)) * FP_ROW_BYTES)
+#define FP_BYTES_FILTERS (FP_RESIDENT ? FP_STEPS * FP_FILTER_ROWS * FP_ROW_BYTES : 0)
 // How results leave: as FP_STORE says.
 #define FP_BY_BOXES 1   // by the copy engine, 64 rows of 64 channels at once, in two buffers
 #define FP_BY_PLANES 2  // by threads whose neighbours store the next pixels of the same channel
@@ -26,6 +28,7 @@
 
 struct fp_shared {
   unsigned char* stages;
+  unsigned char* filters;
   unsigned char* results;
   float* channels;
   fp_mbar *full, *empty;
@@ -33,7 +36,8 @@ struct fp_shared {
 FP_FN fp_shared fp_shared_of(unsigned char* arena) {
   fp_shared s;
   s.stages = arena;
-  s.results = s.stages + FP_STAGES * FP_BYTES_STAGE;
+  s.filters = s.stages + FP_STAGES * FP_BYTES_STAGE;
+  s.results = s.filters + FP_BYTES_FILTERS;
   s.channels = (float*)(s.results + FP_BYTES_RESULTS);
   s.full = (fp_mbar*)(s.channels + FP_CHANNELS * FP_BN);
   s.empty = s.full + FP_STAGES;
@@ -45,7 +49,7 @@ FP_FN unsigned char* fp_piece_at(unsigned char* rows, unsigned row, unsigned pie
   return rows + row * FP_ROW_BYTES + (piece ^ row % 8) * 16;
 }
 
-FP_FN unsigned fp_consumer() { return fp_thread() / 128 - 1; }
+FP_FN unsigned fp_consumer() { return fp_thread() / 128 - FP_PRODUCERS; }
 
 // A stage and the parity of the phase that is waited for.
 struct fp_turn {
@@ -63,13 +67,15 @@ FP_FN void fp_release(const fp_shared& s, unsigned stage) {
   if (fp_thread() % 32 == 0) fp_mbar_arrive(s.empty + stage);
 }
 
-FP_FN void fp_multiply(const fp_shared& s, unsigned consumer, fp_turn& turn,
+FP_FN void fp_multiply(const fp_shared& s, unsigned consumer, unsigned k, fp_turn& turn,
                        float (&sums)[FP_PARTS][FP_SUMS]) {
   unsigned before = 0;
   FP_ONE_BY_ONE
   for (unsigned step = 0; step < FP_STEPS; ++step) {
     const unsigned char* stage = s.stages + turn.stage * FP_BYTES_STAGE;
     const unsigned char* rows = stage + consumer * FP_ROWS * FP_ROW_BYTES;
+    const unsigned char* filters =
+        FP_RESIDENT ? s.filters + (step * FP_FILTER_ROWS + k) * FP_ROW_BYTES : stage + FP_BYTES_A;
     fp_mbar_wait(s.full + turn.stage, turn.parity);
     fp_wgmma_fence();
     FP_UNROLL
@@ -77,7 +83,7 @@ FP_FN void fp_multiply(const fp_shared& s, unsigned consumer, fp_turn& turn,
       FP_UNROLL
       for (int part = 0; part < FP_PARTS; ++part)
         fp_wgmma<FP_INPUT, FP_BN>(sums[part], rows + part * 64 * FP_ROW_BYTES + i * 32,
-                                  stage + FP_BYTES_A + i * 32, step + i);
+                                  filters + i * 32, step + i);
     }
     fp_wgmma_commit();
     fp_wgmma_wait<1>();
@@ -131,7 +137,7 @@ FP_FN void fp_fill_channels(const fp_args& a, const fp_shared& s, unsigned k) {
   if constexpr (FP_CHANNELS > 0) {
     fp_named_barrier(FP_BARRIER_BOTH, 256);  // those of the tile before have been read
     FP_ONE_BY_ONE
-    for (unsigned n = fp_thread() - 128; n < FP_BN; n += 256) {
+    for (unsigned n = fp_thread() - FP_PRODUCERS * 128; n < FP_BN; n += 256) {
       float values[FP_CHANNELS + 1];
       fp_channels(a, k + n < FP_K ? k + n : FP_K - 1, values);
       FP_UNROLL
@@ -259,7 +265,7 @@ FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* r
 }
 
 FP_FN void fp_consume(const fp_args& a, const fp_shared& s) {
-  const unsigned consumer = fp_warp() / 4 - 1, thread = fp_thread() % 128;
+  const unsigned consumer = fp_warp() / 4 - FP_PRODUCERS, thread = fp_thread() % 128;
   fp_turn turn = {0, 0};
   unsigned box = 0;
   FP_ONE_BY_ONE
@@ -268,7 +274,7 @@ FP_FN void fp_consume(const fp_args& a, const fp_shared& s) {
     const unsigned k = first.channel;
     fp_fill_channels(a, s, k);
     float sums[FP_PARTS][FP_SUMS];
-    fp_multiply(s, consumer, turn, sums);
+    fp_multiply(s, consumer, k, turn, sums);
     if constexpr (FP_CHANNELS > 0) fp_named_barrier(FP_BARRIER_BOTH, 256);
     FP_UNROLL
     for (int part = 0; part < FP_PARTS; ++part) {
