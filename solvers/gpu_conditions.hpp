@@ -22,6 +22,15 @@ inline int capability_of(const Traits& traits) {
   return traits.arch.starts_with(kPrefix) ? std::atoi(traits.arch.c_str() + kPrefix.size()) : 0;
 }
 
+/// For kernels on tensor cores: f32 only where it may be rounded to tf32.
+inline void need_tf32(const Question& question, Verdict& verdict) {
+  if (question.problem.input().dtype != DType::f32) return;
+  verdict.need(question.traits.tf32, RejectCode::DataType, "input", "f32",
+               "f16 or bf16; or f32 rounded to tf32", "allow that by the tf32 option", 0);
+  verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
+               "it rounds f32 to tf32", 0);
+}
+
 /// Blocks that run together and read each other's shared memory.
 inline bool has_clusters(const Traits& traits) { return capability_of(traits) >= 90; }
 

@@ -10,22 +10,25 @@ class GpuHopper final : public Solver {
  public:
   std::string_view id() const override { return "gpu_hopper"; }
   std::string_view sentence() const override {
-    return "convolution on Hopper's tensor cores, fed by its copy engine, with f32 sums";
+    return "convolution on Hopper's tensor cores (f16, bf16, f32 as tf32), fed by its copy engine, "
+           "with f32 sums";
   }
   std::string_view backend() const override { return "cuda"; }
   Algorithm algorithm() const override { return Algorithm::implicit_gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
     const Problem& problem = question.problem;
-    need_hopper_convolution(question, verdict);
+    need_hopper_convolution(question, verdict, kFeed);
     if (!verdict.accepted()) return;
     const std::int64_t channels = problem.input().lens[1];
-    verdict.need(channels % 8 == 0, RejectCode::Size, "input channels", std::to_string(channels),
-                 "a multiple of 8: pixels start at multiples of 16 bytes");
+    const auto together = static_cast<std::int64_t>(16 / size_of(problem.input().dtype));
+    verdict.need(channels % together == 0, RejectCode::Size, "input channels",
+                 std::to_string(channels),
+                 fmt::format("a multiple of {}: pixels start at multiples of 16 bytes", together));
     if (!verdict.accepted()) return;
     if (const auto refusal = gpu::hopper_layout_refusal(problem))
       verdict.need(false, RejectCode::Layout, "layout", *refusal,
-                   "contiguous channels (NHWC), and strides that are multiples of 8 elements and "
+                   "contiguous channels (NHWC), and strides that are multiples of 16 bytes and "
                    "of each other");
     if (const auto refusal = gpu::hopper_filter_refusal(problem))
       verdict.need(false, RejectCode::Convolution, "filter", *refusal,

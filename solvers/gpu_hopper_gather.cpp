@@ -19,7 +19,7 @@ class GpuHopperGather final : public Solver {
   Algorithm algorithm() const override { return Algorithm::implicit_gemm; }
 
   void accepts(const Question& question, Verdict& verdict) const override {
-    need_hopper_convolution(question, verdict);
+    need_hopper_convolution(question, verdict, kFeed);
     if (!verdict.accepted()) return;
     need_size(*question.problem.conv(), verdict);
     if (const auto refusal = gpu::hopper_gather_refusal(question.problem))

@@ -72,11 +72,7 @@ class GpuTensor final : public Solver {
     verdict.need(input == DType::f16 || capability >= kFirstOfAllTypes, RejectCode::Device,
                  "architecture", question.traits.arch,
                  fmt::format("sm_{} or later for {}", kFirstOfAllTypes, name_of(input)));
-    if (input != DType::f32) return;
-    verdict.need(question.traits.tf32, RejectCode::DataType, "input", "f32",
-                 "f16 or bf16; or f32 rounded to tf32", "allow that by the tf32 option", 0);
-    verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
-                 "it rounds f32 to tf32", 0);
+    need_tf32(question, verdict);
   }
 
   static void need_size(const Question& question, Verdict& verdict) {

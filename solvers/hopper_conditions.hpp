@@ -11,7 +11,8 @@ namespace fuseplan {
 
 // Conditions of the solvers whose kernels are for Hopper's tensor cores, however they are fed.
 
-inline void need_hopper_convolution(const Question& question, Verdict& verdict) {
+inline void need_hopper_convolution(const Question& question, Verdict& verdict,
+                                    gpu::HopperFeed feed) {
   verdict.need(question.traits.arch == "sm_90a", RejectCode::Device, "architecture",
                question.traits.arch, "sm_90a",
                "a Hopper device, and a driver for CUDA 12 or later, which makes tensor maps");
@@ -19,8 +20,12 @@ inline void need_hopper_convolution(const Question& question, Verdict& verdict) 
   if (!verdict.accepted()) return;
   const ConvOp& op = *question.problem.conv();
   const Tensor& input = question.problem.input();
-  verdict.need(input.dtype == DType::f16 || input.dtype == DType::bf16, RejectCode::DataType,
-               "input", name_of(input.dtype), "f16 or bf16", "gpu_conv multiplies f32");
+  if (feed == gpu::HopperFeed::copies && input.dtype == DType::f32) {
+    need_tf32(question, verdict);
+  } else {
+    verdict.need(input.dtype == DType::f16 || input.dtype == DType::bf16, RejectCode::DataType,
+                 "input", name_of(input.dtype), "f16 or bf16", "gpu_conv multiplies f32");
+  }
   verdict.need(op.weights.dtype == input.dtype, RejectCode::DataType, "filter",
                name_of(op.weights.dtype), name_of(input.dtype));
   verdict.need(input.spatial() <= 2, RejectCode::Convolution, "spatial dimensions",

@@ -13,7 +13,7 @@ namespace {
 using cpu::ConvGeometry;
 
 constexpr unsigned kWarpgroup = 128, kPlainThreads = 256;
-constexpr std::uint32_t kValueBytes = 2;
+constexpr std::uint32_t kValueBytes = 2;  ///< of what is gathered
 
 /// What tells the kernels apart.
 struct Kernel {
@@ -31,13 +31,26 @@ bool is_multiple(const void* pointer, std::uintptr_t of) {
   return reinterpret_cast<std::uintptr_t>(pointer) % of == 0;
 }
 
+bool is_even(const cpu::View& view, std::size_t axis) {
+  return view.len[axis] == 1 || view.stride[axis] % 2 == 0;
+}
 /// Whether an even pixel and the next one lie together, at an even distance from the first.
 bool pixels_pair(const cpu::View& view) {
-  const auto even = [&](std::size_t axis) {
-    return view.len[axis] == 1 || view.stride[axis] % 2 == 0;
-  };
   return view.pixels() % 2 == 0 && view.stride[4] == 1 &&
-         (view.len[3] == 1 || view.stride[3] == view.len[4]) && even(0) && even(1);
+         (view.len[3] == 1 || view.stride[3] == view.len[4]) && is_even(view, 0) &&
+         is_even(view, 1);
+}
+/// The same of channels.
+bool channels_pair(const cpu::View& view) {
+  return view.len[1] % 2 == 0 && view.stride[1] == 1 && is_even(view, 0) && is_even(view, 3) &&
+         is_even(view, 4);
+}
+
+/// Bytes of the two results that a thread has side by side and can store together; 0: it cannot.
+std::uintptr_t bytes_of_pairs(const Problem& problem, const cpu::View& output, HopperStore store) {
+  const bool real = problem.output().dtype == DType::f32;
+  if (store == HopperStore::planes && !real && pixels_pair(output)) return 4;
+  return store == HopperStore::threads && real && channels_pair(output) ? 8 : 0;
 }
 
 class HopperProgram final : public Program {
@@ -48,7 +61,7 @@ class HopperProgram final : public Program {
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
-        pairs_(problem.output().dtype != DType::f32 && pixels_pair(shape_.geometry.output)) {
+        pair_bytes_(bytes_of_pairs(problem, shape_.geometry.output, use_.store)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
     if (feed == HopperFeed::copies)
@@ -67,7 +80,8 @@ class HopperProgram final : public Program {
     std::byte* maps = block.leave(kMaps * TensorMap::kBytes, TensorMap::kAlignment);
     put_geometry(shape_, block);
     block.put(static_cast<std::uint32_t>(tiles()));
-    block.put(static_cast<std::uint32_t>(pairs_ && is_multiple(arguments.output, 4)));
+    block.put(
+        static_cast<std::uint32_t>(pair_bytes_ > 0 && is_multiple(arguments.output, pair_bytes_)));
     block.put(kValueBytes);
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
@@ -113,7 +127,7 @@ class HopperProgram final : public Program {
   ChainArguments chain_;
   HopperTile tile_;
   HopperShape use_;
-  bool pairs_;
+  std::uintptr_t pair_bytes_;
   std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
 
@@ -132,8 +146,8 @@ class HopperRecipe final : public Recipe {
     const std::string macros =
         chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
         define("BN", tile_.n) + define("PRODUCERS", use.producers) + define("STAGES", use.stages) +
-        define("STEPS", hopper_steps(shape_, feed_)) +
-        define("PRODUCTS", hopper_products(shape_, feed_)) +
+        define("STEPS", hopper_steps(shape_, feed_, problem_.input().dtype)) +
+        define("PRODUCTS", hopper_products(shape_, feed_, problem_.input().dtype)) +
         define("STORE", static_cast<int>(use.store)) +
         define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
         define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +

@@ -18,11 +18,11 @@ using cpu::View;
 
 constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
                                  {128, 128}, {256, 64},  {128, 64}};
-constexpr std::int64_t kDepth = 64, kProductDepth = 16;  ///< a step is a row of 128 bytes
+constexpr std::int64_t kDepth = 64;  ///< of a step in 16 bits
 constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatherers = 128;
 /// Two warpgroups that gather leave registers for the sums of tiles so wide.
 constexpr int kWidestOfTwo = 128;
-constexpr int kRowBytes = 128, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
+constexpr int kRowBytes = 128, kProductBytes = 32, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
 constexpr int kPlanesBytes = 2 * 32 * 68 * 4;  // FP_BYTES_PLANES
 // Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
 constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
@@ -39,15 +39,16 @@ std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
 }
 
 /// Cycles of a launch: tiles run in waves, each as long as its products or what feeds them, and
-/// then its chain and stores, which nothing hides.
-double cost(const ConvShape& shape, HopperFeed feed, const HopperTile& tile) {
+/// then its chain and stores, which nothing hides. A step of half as many values in f32 takes the
+/// tensor cores as long as one in 16 bits.
+double cost(const ConvShape& shape, HopperFeed feed, DType input, const HopperTile& tile) {
   const double waves =
       std::ceil(static_cast<double>(tile_count(shape.geometry, tile)) / kMultiprocessors);
   const double products = static_cast<double>(tile.m) * tile.n;
   const double gathered = feed == HopperFeed::threads ? static_cast<double>(tile.m) : 0.0;
   const double step = std::max(products * kDepth / kProductsPerCycle + kCyclesPerStep,
                                gathered * kDepth / kGatheredPerCycle);
-  return waves * (static_cast<double>(hopper_steps(shape, feed)) * step + kCyclesToFill +
+  return waves * (static_cast<double>(hopper_steps(shape, feed, input)) * step + kCyclesToFill +
                   products / kFinishedPerCycle);
 }
 
@@ -64,9 +65,15 @@ void set_axes(TensorMap& map, std::initializer_list<std::pair<std::int64_t, std:
   }
 }
 
+/// Values of a row in shared memory.
+std::int64_t row_values(DType dtype) {
+  return kRowBytes / static_cast<std::int64_t>(size_of(dtype));
+}
+
 TensorMap map_of(DType dtype, std::int64_t innermost) {
   TensorMap map;
   map.dtype = dtype;
+  map.tf32 = dtype == DType::f32;
   map.length[0] = static_cast<std::uint64_t>(innermost);
   map.rank = 1;
   return map;
@@ -124,16 +131,18 @@ HopperGather hopper_gather(const ConvShape& shape) {
   }
 }
 
-std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed) {
+std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input) {
   const ConvGeometry& g = shape.geometry;
-  return feed == HopperFeed::copies ? g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, kDepth)
-                                    : ceil_div(g.group_inputs, hopper_gather(shape).channels);
+  return feed == HopperFeed::copies
+             ? g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, row_values(input))
+             : ceil_div(g.group_inputs, hopper_gather(shape).channels);
 }
 
-std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed) {
-  return ceil_div(feed == HopperFeed::copies ? std::min(shape.geometry.group_inputs, kDepth)
-                                             : hopper_gather(shape).values,
-                  kProductDepth);
+std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed, DType input) {
+  return ceil_div(feed == HopperFeed::copies
+                      ? std::min(shape.geometry.group_inputs, row_values(input))
+                      : hopper_gather(shape).values,
+                  kProductBytes / static_cast<std::int64_t>(size_of(input)));
 }
 
 bool hopper_gathers_filters(const ConvShape& shape) {
@@ -156,8 +165,9 @@ HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, Hopper
   shape.producers = gathers && tile.n <= kWidestOfTwo ? 2 : 1;
   constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
   const std::int64_t stage = (tile.m + (stay ? 0 : tile.n)) * kRowBytes + kBarrierBytes;
-  const std::int64_t filters =
-      stay ? hopper_steps(conv, feed) * hopper_filter_rows(conv, tile) * kRowBytes : 0;
+  const std::int64_t filters = stay ? hopper_steps(conv, feed, problem.input().dtype) *
+                                          hopper_filter_rows(conv, tile) * kRowBytes
+                                    : 0;
   const std::int64_t fixed = filters + kResults[static_cast<int>(shape.store)] +
                              static_cast<std::int64_t>(chain.channels.roots.size()) * tile.n * 4;
   shape.stages = static_cast<int>(
@@ -174,7 +184,7 @@ TensorMap hopper_input_map(const ConvGeometry& g, DType dtype, int pixels) {
   map.step = {1, static_cast<std::uint32_t>(g.stride[2]), static_cast<std::uint32_t>(g.stride[1]),
               1};
   map.im2col = true;
-  map.channels = kDepth;
+  map.channels = static_cast<std::uint32_t>(row_values(dtype));
   map.pixels = static_cast<std::uint32_t>(pixels);
   for (std::size_t i : {0, 1}) {  // width first
     map.lower[i] = static_cast<int>(-g.pad_lo[2 - i]);
@@ -194,7 +204,8 @@ TensorMap hopper_weight_map(const ConvGeometry& g, DType dtype, HopperFeed feed,
   set_axes(map, {{g.filter[2], g.weight_stride[4]},
                  {g.filter[1], g.weight_stride[3]},
                  {g.group_outputs, g.weight_stride[0]}});
-  map.box = {kDepth, 1, 1, static_cast<std::uint32_t>(channels)};
+  map.box = {static_cast<std::uint32_t>(row_values(dtype)), 1, 1,
+             static_cast<std::uint32_t>(channels)};
   return map;
 }
 
@@ -258,8 +269,9 @@ std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& c
     return hopper_shape(problem, chain, feed, tile).stages < kFewestStages ||
            (feed == HopperFeed::threads && tile.m != kGatherers);
   });
-  std::ranges::stable_sort(tiles, {},
-                           [&](const HopperTile& tile) { return cost(shape, feed, tile); });
+  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) {
+    return cost(shape, feed, problem.input().dtype, tile);
+  });
   return tiles;
 }
 

@@ -29,11 +29,11 @@ struct HopperGather {
 };
 HopperGather hopper_gather(const ConvShape& shape);
 
-/// Of a tile: pieces of 64 values.
-std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed);
-/// Products of 16 values in a step. Values of a row that are not the step's are zeros at least of
+/// Of a tile: pieces of 128 bytes.
+std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input);
+/// Products of 32 bytes in a step. Values of a row that are not the step's are zeros at least of
 /// the input: where the filter's is infinite, the result is NaN, as it is at zeros of the padding.
-std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed);
+std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed, DType input);
 /// Filters beside gathered pixels that are gathered too, and stay in shared memory: the copy engine
 /// wants a filter's taps together, channel by channel, and filters at multiples of 16 bytes.
 bool hopper_gathers_filters(const ConvShape& shape);
@@ -43,7 +43,7 @@ std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile);
 /// Elements from pixel to pixel, if they lie at equal distances in order of batch, height, width.
 std::optional<std::int64_t> pixel_stride(const cpu::View& view);
 
-/// The maps of a launch. `to` is not set.
+/// The maps of a launch. `to` is not set. Factors of f32 are rounded to tf32.
 TensorMap hopper_input_map(const cpu::ConvGeometry& g, DType dtype, int pixels);
 TensorMap hopper_weight_map(const cpu::ConvGeometry& g, DType dtype, HopperFeed feed, int channels);
 TensorMap hopper_output_map(const cpu::ConvGeometry& g, DType dtype);

@@ -76,9 +76,9 @@ ActivationParameters usual_parameters(fuseplanActivationMode_t mode) {
   }
 }
 
-bool rounds_to_tf32(std::string_view solver) {
-  constexpr std::string_view kTensorCores[] = {"gpu_tensor"};
-  return std::ranges::find(kTensorCores, solver) != std::end(kTensorCores);
+Tf32 rounding_of(std::string_view solver) {
+  if (solver == "gpu_tensor") return Tf32::half_away;
+  return solver == "gpu_hopper" ? Tf32::half_to_even : Tf32::no;
 }
 
 Case::Case(ProblemSpec problem, const CaseOptions& options)
@@ -113,10 +113,10 @@ void Case::compile(fuseplanHandle_t handle) {
   fuseplanFusionSupport_t support{};
   support.structSize = sizeof support;
   check(fuseplanQueryFusionSupport(handle, plan(), &support));
-  expect_tf32(support.solver != nullptr && rounds_to_tf32(support.solver));
+  expect_tf32(support.solver != nullptr ? rounding_of(support.solver) : Tf32::no);
 }
 
-void Case::expect_tf32(bool rounds) {
+void Case::expect_tf32(Tf32 rounds) {
   if (auto* conv = std::get_if<test::Convolution>(&steps_.front().op)) conv->tf32 = rounds;
 }
 

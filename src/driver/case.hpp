@@ -13,6 +13,8 @@
 
 namespace fuseplan::driver {
 
+using Tf32 = test::Convolution::Tf32;
+
 /// What besides its shapes a case is made with.
 struct CaseOptions {
   std::uint64_t stream = 0;           ///< of the random data
@@ -53,9 +55,9 @@ class Case {
   void set_constant_weights() { check(fuseplanSetArgsFlags(args(), fuseplanArgsConstantWeights)); }
   /// Where the chosen solver may round f32 to tf32, it does, and so does the reference.
   void compile(fuseplanHandle_t handle);
-  /// Whether the reference rounds f32 to tf32 in front of products: of a case that another plan
+  /// How the reference rounds f32 to tf32 in front of products: of a case that another plan
   /// computes.
-  void expect_tf32(bool rounds);
+  void expect_tf32(Tf32 rounds);
   /// Returns when the results are there. Running statistics start from the same values each time.
   void execute(fuseplanHandle_t handle);
   /// Without waiting: on a device it is only queued. Running statistics go on from where they are.
@@ -133,8 +135,8 @@ class Case {
 /// What a case multiplies an added tensor by, and its batch normalisations' epsilon.
 inline constexpr double kAddFactor = -0.75, kNormEpsilon = 1e-5;
 
-/// Whether that solver multiplies f32 on tensor cores.
-bool rounds_to_tf32(std::string_view solver);
+/// How that solver rounds f32 for tensor cores, where it multiplies on them.
+Tf32 rounding_of(std::string_view solver);
 
 /// Parameters of an activation that make its formula do something.
 ActivationParameters usual_parameters(fuseplanActivationMode_t mode);

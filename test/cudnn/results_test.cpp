@@ -130,9 +130,9 @@ TEST_F(GraphForms, ATermAloneHasTheDataType) {
 TEST_F(GraphForms, TensorCoresRoundWhatIsF32) {
   Case data(problem_of("f32", kShapes[0], "bias;activation(relu)", true, true));
   EXPECT_FALSE(run_on_host(data, {}, GraphNumbers::tensor_cores).ok());
-  data.expect_tf32(true);
+  data.expect_tf32(Tf32::half_away);
   Case rounded(problem_of("f32", kShapes[0], "bias;activation(relu)", true, true));
-  rounded.expect_tf32(true);
+  rounded.expect_tf32(Tf32::half_away);
   const test::Comparison comparison = run_on_host(rounded, {}, GraphNumbers::tensor_cores);
   EXPECT_TRUE(comparison.ok()) << comparison.describe();
 }

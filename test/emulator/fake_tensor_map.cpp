@@ -11,9 +11,12 @@ namespace fuseplan::emulator {
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1;
-constexpr int kHalf = 6, kBFloat16 = 9, kNoInterleave = 0, kSwizzle128 = 3, kFillWithZeros = 0;
+constexpr int kHalf = 6, kBFloat16 = 9, kTFloat32 = 11, kNoInterleave = 0, kSwizzle128 = 3,
+              kFillWithZeros = 0;
+constexpr unsigned kSwizzled = 128;  // bytes
 
-/// What both functions are told. Only what kernels here need: 16-bit types, rows of 128 bytes.
+/// What both functions are told. Only what kernels here need: 16-bit types and tf32, rows of 128
+/// bytes.
 struct Told {
   void* map;
   int type;
@@ -28,7 +31,7 @@ bool is_allowed(const Told& told) {
   if (reinterpret_cast<std::uintptr_t>(told.map) % 64 != 0 ||
       reinterpret_cast<std::uintptr_t>(told.base) % 16 != 0)
     return false;
-  if (told.type != kHalf && told.type != kBFloat16) return false;
+  if (told.type != kHalf && told.type != kBFloat16 && told.type != kTFloat32) return false;
   if (told.interleave != kNoInterleave || told.swizzle != kSwizzle128 ||
       told.fill != kFillWithZeros)
     return false;
@@ -49,7 +52,8 @@ FakeTensorMap map_of(const Told& told) {
   FakeTensorMap map{};
   map.magic = FakeTensorMap::kMagic;
   map.rank = static_cast<std::uint8_t>(told.rank);
-  map.element_bytes = 2;
+  map.tf32 = told.type == kTFloat32;
+  map.element_bytes = map.tf32 != 0 ? 4 : 2;
   map.base = reinterpret_cast<std::uintptr_t>(told.base);
   for (unsigned axis = 0; axis < told.rank; ++axis) {
     map.length[axis] = static_cast<std::uint32_t>(told.lengths[axis]);
@@ -77,9 +81,10 @@ FUSEPLAN_EMULATOR_API int cuTensorMapEncodeTiled(void* to, int type, unsigned ra
                                                  const std::uint32_t* steps, int interleave,
                                                  int swizzle, int /*promotion*/, int fill) {
   const Told told{to, type, rank, base, lengths, strides, steps, interleave, swizzle, fill};
-  if (rank < 1 || rank > 4 || !is_allowed(told) || box[0] * 2 > 128 || box[0] * 2 % 16 != 0)
-    return kInvalidValue;
+  if (rank < 1 || rank > 4 || !is_allowed(told)) return kInvalidValue;
   FakeTensorMap map = map_of(told);
+  const unsigned row = box[0] * map.element_bytes;
+  if (row > kSwizzled || row % 16 != 0) return kInvalidValue;
   for (unsigned axis = 0; axis < rank; ++axis) {
     // Steps would make boxes smaller; no kernel here uses them so.
     if (box[axis] < 1 || box[axis] > 256 || steps[axis] != 1) return kInvalidValue;
@@ -97,10 +102,10 @@ FUSEPLAN_EMULATOR_API int cuTensorMapEncodeIm2col(void* to, int type, unsigned r
                                                   int interleave, int swizzle, int /*promotion*/,
                                                   int fill) {
   const Told told{to, type, rank, base, lengths, strides, steps, interleave, swizzle, fill};
-  if (rank != 4 || !is_allowed(told) || channels * 2 > 128 || channels == 0 || pixels == 0 ||
-      pixels > 1024)
+  if (rank != 4 || !is_allowed(told) || channels == 0 || pixels == 0 || pixels > 1024)
     return kInvalidValue;
   FakeTensorMap map = map_of(told);
+  if (channels * map.element_bytes > kSwizzled) return kInvalidValue;
   map.im2col = 1;
   map.box[0] = static_cast<std::uint16_t>(channels);
   map.box[1] = static_cast<std::uint16_t>(pixels);

@@ -11,7 +11,7 @@ namespace fuseplan::emulator {
 struct FakeTensorMap {
   static constexpr std::uint32_t kMagic = 0x54454e53;
   std::uint32_t magic;
-  std::uint8_t rank, element_bytes, im2col, steps[4];
+  std::uint8_t rank, element_bytes, im2col, tf32, steps[4];
   std::int8_t lower[2], upper[2];
   std::uint16_t box[4];  ///< of a tiled map; channels and pixels of an im2col one
   std::uint64_t base;

@@ -9,7 +9,7 @@ struct fp_hopper {
     const void *a, *b;
     float* d;
     unsigned columns, more;
-    bool is_bf16;
+    int type;  ///< as dialect/fp_dev.h numbers them
   };
   struct load {
     void* to;
@@ -109,7 +109,7 @@ FP_FN void fp_regs_more(FP_HERE) {
 }
 template <int type, int N>
 FP_FN void fp_wgmma(float (&d)[N / 2], const void* a, const void* b, unsigned more, FP_HERE) {
-  FP_HOPPER->multiply(fp_now, line, {a, b, d, N, more, type != 0});
+  FP_HOPPER->multiply(fp_now, line, {a, b, d, N, more, type});
 }
 FP_FN void fp_wgmma_fence() { FP_HOPPER->multiply_fence(fp_now); }
 FP_FN void fp_wgmma_commit(FP_HERE) { FP_HOPPER->multiply_commit(fp_now, line); }

@@ -15,6 +15,19 @@ namespace {
 constexpr std::size_t kRow = 128, kPiece = 16;  // what swizzling permutes
 constexpr int kOnce = 4;                        // of how many turns a store may wait
 
+/// A row of f32 to the nearest tf32, ties to even; what is not finite stays.
+void round_to_tf32(unsigned char (&row)[kRow]) {
+  for (std::size_t at = 0; at < kRow; at += 4) {
+    std::uint32_t bits;
+    std::memcpy(&bits, row + at, 4);
+    const std::uint32_t below = bits & 0x1fff, odd = bits >> 13 & 1;
+    if ((bits >> 23 & 255) == 255) continue;
+    bits -= below;
+    if (below > 0x1000 || (below == 0x1000 && odd != 0)) bits += 0x2000;
+    std::memcpy(row + at, &bits, 4);
+  }
+}
+
 }  // namespace
 
 const FakeTensorMap* HopperModel::map_at(const void* map) {
@@ -65,6 +78,7 @@ void HopperModel::land_row(const FakeTensorMap& map, const int (&at)[4], unsigne
   if (bytes > 0 && !known(from, bytes)) return fault("a copy from outside all memory");
   unsigned char row[kRow] = {};
   if (bytes > 0) std::memcpy(row, reinterpret_cast<const void*>(from), bytes);
+  if (map.tf32 != 0) round_to_tf32(row);
   for (std::size_t piece = 0; piece < kRow; piece += kPiece)
     std::memcpy(engine_.shared + swizzled(to + piece), row + piece, kPiece);
 }

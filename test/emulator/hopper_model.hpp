@@ -61,7 +61,7 @@ class HopperModel {
   struct Product {
     const unsigned char *a, *b;
     unsigned columns, more;
-    bool is_bf16;
+    int type;
     std::vector<float*> d;  ///< by lane
   };
   using Products = std::vector<Product>;

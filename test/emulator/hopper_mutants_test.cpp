@@ -11,6 +11,8 @@ namespace fuseplan::test {
 namespace {
 
 const char* const kTile = "--pin=gpu_hopper:128x64";
+const char* const kTf32Tile = "--tf32=1 --pin=gpu_hopper:128x64";
+const char* const kTf32 = "f32:2x68x9x7:nhwc;conv(f32:90x68x3x3:nhwc,pad=1x1);bias(f32:1x90x1x1)";
 const char* const kWide = "--pin=gpu_hopper:128x256";
 
 // Blocks take three tiles each, whose channels alternate.
@@ -65,6 +67,11 @@ const Mutant kMutants[] = {
      "    if constexpr (FP_CHANNELS > 0) fp_named_barrier(FP_BARRIER_BOTH, 256);\n", "", kOneStep,
      nullptr, kTile},
     {"SumsOfTheTileBefore", ", step + i)", ", 1)", kConv, nullptr, kTile},
+    {"PairsBehindTheLastChannel", "rows[half].inside && k + first < FP_K)\n          fp_put",
+     "rows[half].inside)\n          fp_put", kTf32, "", kTf32Tile},
+    {"PairsHalvesSwapped", "four.v[half][1]) << 32", "four.v[half][0]) << 32", kTf32, nullptr,
+     kTf32Tile},
+    {"StepsOf64Channels", "? 32 : 64", "? 64 : 64", kTf32, nullptr, kTf32Tile},
     {"NoTailOfTheBatch", "row.inside = pixel < a.pixels;", "row.inside = true;",
      "f16:2x16x9x9:nhwc;conv(f16:16x16x3x3:nhwc);add(f16:2x16x7x7:nhwc)", "outside all memory",
      kTile},

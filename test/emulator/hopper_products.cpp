@@ -12,7 +12,9 @@
 namespace fuseplan::emulator {
 namespace {
 
-constexpr unsigned kLanes = 32, kDepth = 16, kRowBytes = 128;
+constexpr unsigned kLanes = 32, kDepth = 16, kProductBytes = 32, kRowBytes = 128;
+constexpr int kBFloat16 = 5, kFloat = 1;    // as the dialect numbers types
+constexpr std::uint32_t kLeftOut = 0x1fff;  // bits of f32 that tensor cores do not read
 
 struct Part {
   const void* row;
@@ -42,6 +44,21 @@ const float* all_halves() {
     return all;
   }();
   return values.data();
+}
+
+/// Number k of a row's 32 bytes.
+float factor(int type, const unsigned char* bytes, unsigned k, const float* halves) {
+  if (type == kFloat) {
+    std::uint32_t bits;
+    std::memcpy(&bits, bytes + 4 * k, sizeof bits);
+    bits &= ~kLeftOut;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+  std::uint16_t bits;
+  std::memcpy(&bits, bytes + 2 * k, sizeof bits);
+  return type == kBFloat16 ? widened(bits, true) : halves[bits];
 }
 
 }  // namespace
@@ -122,7 +139,7 @@ void HopperModel::issue(void* const* given) {
                   static_cast<const unsigned char*>(first.b),
                   first.columns,
                   first.more,
-                  first.is_bf16,
+                  first.type,
                   {}};
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const auto& part = *static_cast<const fp_hopper::product*>(given[lane]);
@@ -131,7 +148,7 @@ void HopperModel::issue(void* const* given) {
     product.d.push_back(part.d);
   }
   for (const auto& [at, rows] : {std::pair{product.a, 64u}, std::pair{product.b, first.columns}}) {
-    check_shared(at, (rows - 1) * kRowBytes + 2 * kDepth, 16, "a matrix");
+    check_shared(at, (rows - 1) * kRowBytes + kProductBytes, 16, "a matrix");
     if (offset_of(at) >> 7 & 7) stop("a matrix whose groups of rows are not at multiples of 1024");
   }
   ++warp().issued;
@@ -142,17 +159,17 @@ void HopperModel::issue(void* const* given) {
 /// Rows 16 q to 16 q + 15 of D += A B', by lanes as the manual's figure shows.
 void HopperModel::run(const Product& product, unsigned quarter) {
   const float* halves = all_halves();
+  const unsigned depth = product.type == kFloat ? kDepth / 2 : kDepth;
   const auto decode = [&](const unsigned char* from, unsigned row, float* to) {
     const std::size_t at = offset_of(from) + row * kRowBytes;
-    std::uint16_t bits[kDepth];
+    unsigned char bytes[kProductBytes];
     for (unsigned half = 0; half < 2; ++half) {
       const std::size_t piece = swizzled(at + 16 * half);
       if (unfenced_[piece / 16] != 0)
         fault("the tensor cores read shared memory that no fence has shown to them");
-      std::memcpy(bits + 8 * half, engine_.shared + piece, 16);
+      std::memcpy(bytes + 16 * half, engine_.shared + piece, 16);
     }
-    for (unsigned k = 0; k < kDepth; ++k)
-      to[k] = product.is_bf16 ? widened(bits[k], true) : halves[bits[k]];
+    for (unsigned k = 0; k < depth; ++k) to[k] = factor(product.type, bytes, k, halves);
   };
   float a[16][kDepth];
   for (unsigned row = 0; row < 16; ++row) decode(product.a, 16 * quarter + row, a[row]);
@@ -161,7 +178,7 @@ void HopperModel::run(const Product& product, unsigned quarter) {
     decode(product.b, column, b);
     for (unsigned row = 0; row < 16; ++row) {
       float sum = 0.0f;
-      for (unsigned k = 0; k < kDepth; ++k) sum += a[row][k] * b[k];
+      for (unsigned k = 0; k < depth; ++k) sum += a[row][k] * b[k];
       const unsigned lane = row % 8 * 4 + column % 8 / 2;
       float& d = product.d[lane][column / 8 * 4 + row / 8 * 2 + column % 2];
       d = product.more != 0 ? d + sum : sum;

@@ -43,12 +43,13 @@ TEST_F(DeviceHopper, Shapes) {
 }
 
 void expect_right_in_tiles(const std::string& solver, std::initializer_list<const char*> tiles,
-                           const char* problem) {
+                           const char* problem, const std::string& options = "") {
   const Handle handle = emulated_handle();
   std::uint64_t stream = 0;
   for (const char* tile : tiles) {
     SCOPED_TRACE(tile);
-    driver::check(fuseplanSetOptions(handle.get(), ("--pin=" + solver + ":" + tile).c_str()));
+    driver::check(
+        fuseplanSetOptions(handle.get(), (options + "--pin=" + solver + ":" + tile).c_str()));
     expect_right_on_device(handle, driver::parse_problem(problem), solver.c_str(),
                            {.stream = ++stream});
   }
@@ -66,8 +67,29 @@ TEST_F(DeviceHopper, StoresOfThreads) {
            "f16:2x64x9x9:nhwc;conv(f16:75x64x3x3:nhwc,pad=1x1);bias(f32:1x75x1x1)",
            "bf16:2x40x9x7:nhwc;conv(bf16:96x40x2x3:nhwc)->bf16:2x96x8x5:nchw",
            "f16:1x40x9x7:nhwc;conv(f16:96x40x2x3:nhwc)->f16:1x96x8x5:s9999,1,999,104",
+           "f16:2x40x9x7:nhwc;conv(f16:90x40x2x3:nhwc);bias(f32:1x90x1x1)->f32:2x90x8x5:nhwc",
+           "f16:2x40x9x7:nhwc;conv(f16:75x40x2x3:nhwc)->f32:2x75x8x5:nhwc",
+           "f16:2x40x9x7:nhwc;conv(f16:90x40x2x3:nhwc)->f32:2x90x8x5:s9999,1,999,111",
        })
     expect_right_in_all_orders(handle, problem);
+}
+
+// f32 as tf32: 32 channels in a step, which end within one and within a product; and off 16 bytes.
+TEST_F(DeviceHopper, RoundsToTf32) {
+  const char* const kProblem =
+      "f32:3x44x13x9:nhwc;conv(f32:200x44x3x2:nhwc,pad=1x0);scale_shift(f32:1x200x1x1)";
+  expect_right_in_tiles("gpu_hopper",
+                        {"128x256", "256x128", "128x192", "128x128", "256x64", "128x64"}, kProblem,
+                        "--tf32=1 ");
+  const Handle handle = emulated_handle("--cache=mem --tf32=1 --pin=gpu_hopper:128x64");
+  for (const char* problem : {
+           kProblem,
+           "f32:2x4x12x10:nhwc;conv(f32:64x4x3x3:nhwc,pad=1x1,stride=2x1);activation(relu)",
+           "f32:2x100x7x7:nhwc;conv(f32:65x100x1x1:nhwc);bias(f32:1x65x1x1)",
+           "f32:2x64x7x5:nhwc;conv(f32:66x64x3x3:nhwc,pad=1x1);add(f32:2x66x7x5:nhwc)",
+       })
+    expect_right_in_all_orders(handle, problem);
+  expect_right_on_device(handle, driver::parse_problem(kProblem), "gpu_hopper", {.misalign = 1});
 }
 
 // Results whose neighbours are pixels: of an even number, which leave two at a time, of an odd one,
@@ -228,7 +250,7 @@ TEST_F(DeviceHopper, RefusesWithAReason) {
     std::string problem, word;
   };
   for (const Row& row : {
-           Row{"f32:1x64x8x8:nhwc;conv(f32:64x64x3x3:nhwc)", "f16 or bf16"},
+           Row{"f32:1x64x8x8:nhwc;conv(f32:64x64x3x3:nhwc)", "tf32 option"},
            Row{"f16:1x64x8x8:nchw;conv(f16:64x64x3x3:nchw)", "channels that are not contiguous"},
            Row{"f16:1x64x8x8:nhwc;conv(f16:64x64x3x3:nchw)", "filter whose channels"},
            Row{"f16:1x60x8x8:nhwc;conv(f16:64x60x3x3:nhwc)", "multiple of 8"},

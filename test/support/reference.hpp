@@ -53,8 +53,8 @@ struct Convolution {
   Dims stride, dilation, pad_lo, pad_hi;
   std::int64_t groups = 1;
   /// Of f32 values of x and w the multiplier sees tf32: the nearest with 11 bits of significand,
-  /// halves away from zero (PTX, cvt.rna.tf32.f32).
-  bool tf32 = false;
+  /// halves away from zero (PTX, cvt.rna.tf32.f32) or to even (copies of tf32 tensor maps).
+  enum class Tf32 { no, half_away, half_to_even } tf32 = Tf32::no;
 };
 /// x + bias
 struct Bias {

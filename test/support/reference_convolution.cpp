@@ -149,13 +149,16 @@ bool has_denormal(const std::vector<double>& values) {
                      [](double v) { return v != 0 && std::fabs(v) < kFlush; });
 }
 
-void round_to_tf32(std::vector<double>& values) {
+void round_to_tf32(std::vector<double>& values, Convolution::Tf32 way) {
   constexpr double kSignificand = 1 << 11;
+  const auto rounded = [way](double scaled) {
+    return way == Convolution::Tf32::half_to_even ? std::nearbyint(scaled) : std::round(scaled);
+  };
   for (double& value : values) {
     int exponent = 0;
     const double fraction = std::frexp(value, &exponent);  // 0.5 to 1
     if (std::isfinite(value))
-      value = std::ldexp(std::round(fraction * kSignificand) / kSignificand, exponent);
+      value = std::ldexp(rounded(fraction * kSignificand) / kSignificand, exponent);
   }
 }
 
@@ -192,9 +195,9 @@ ReferenceResult convolve(const HostTensor& input, const Convolution& conv) {
             .k = weights[0] / conv.groups,
             .x = input.values(),
             .w = conv.weights->values()};
-  if (conv.tf32) {
-    round_to_tf32(work.x);
-    round_to_tf32(work.w);
+  if (conv.tf32 != Convolution::Tf32::no) {
+    round_to_tf32(work.x, conv.tf32);
+    round_to_tf32(work.w, conv.tf32);
   }
   work.integers = integers_of(input.type()) && integers_of(conv.weights->type());
   work.taps = element_count(work.filter);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pixels whose channels lie together: one thread has the copy engine fetch both factors, pixels by
-// im2col copies, a tap's piece of 64 channels in a step.
+// im2col copies, a tap's piece of 128 bytes of channels in a step.
 
-#define FP_PIECES ((FP_C + 63) / 64)
+#define FP_PIECES ((FP_C + FP_ROW_VALUES - 1) / FP_ROW_VALUES)
 
 FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
   fp_turn turn = {0, 0};
@@ -13,7 +13,7 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
     const fp_pixel corner = fp_pixel_of(a, first.pixel, 0);
     FP_ONE_BY_ONE
     for (unsigned step = 0; step < FP_STEPS; ++step) {
-      const int c = step % FP_PIECES * 64;
+      const int c = step % FP_PIECES * FP_ROW_VALUES;
       const int tap_r = step / FP_PIECES / FP_S, tap_s = step / FP_PIECES % FP_S;
       unsigned char* to = s.stages + turn.stage * FP_BYTES_STAGE;
       fp_mbar* full = s.full + turn.stage;

@@ -131,7 +131,8 @@ FP_FN void fp_regs_more() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
 }
 
-// d += a b', a of 64 rows, b of N, both of 16 values that continue along rows of 128 bytes, whose
+// d += a b', a of 64 rows, b of N, both of 32 bytes (16 values; 8 of f32, which have been rounded
+// to tf32: the cores leave the lower 13 bits out) that continue along rows of 128 bytes, whose
 // 16-byte pieces are swizzled: piece p of row r lies at p ^ r % 8. Groups of 8 rows start at
 // multiples of 1024. With more == 0, d is overwritten. Thread t of the warpgroup holds in d[e] row
 // 16 (t / 32) + t % 32 / 4 + 8 (e / 2 % 2), column 8 (e / 4) + 2 (t % 4) + e % 2.
@@ -160,34 +161,39 @@ FP_FN unsigned long long fp_swizzled(const void* at) {
   ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,"              \
   "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123," \
   "%124,%125,%126,%127"
-#define FP_WGMMA_ASM(type, n, list, a_at, b_at, more_at, ...)                           \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" more_at                             \
-               ", 0;\n"                                                                 \
-               "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" list \
-               "}, %" a_at ", %" b_at ", p, 1, 1, 0, 0;\n}"                             \
-               : __VA_ARGS__                                                            \
+// `what` is depth and types; `major` says that both factors' depth is contiguous, where types leave
+// a choice.
+#define FP_WGMMA_ASM(what, major, n, list, a_at, b_at, more_at, ...)                       \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" more_at                                \
+               ", 0;\n"                                                                    \
+               "wgmma.mma_async.sync.aligned.m64n" n what " {" list "}, %" a_at ", %" b_at \
+               ", p, 1, 1" major ";\n}"                                                    \
+               : __VA_ARGS__                                                               \
                : "l"(from_a), "l"(from_b), "r"(more))
-#define FP_WGMMA_TYPE(type)                                                                       \
-  if constexpr (N == 64) {                                                                        \
-    FP_WGMMA_ASM(type, "64", FP_LIST_0, "32", "33", "34", FP_OUT_32(d, 0));                       \
-  } else if constexpr (N == 128) {                                                                \
-    FP_WGMMA_ASM(type, "128", FP_LIST_32, "64", "65", "66", FP_OUT_32(d, 0), FP_OUT_32(d, 32));   \
-  } else if constexpr (N == 192) {                                                                \
-    FP_WGMMA_ASM(type, "192", FP_LIST_64, "96", "97", "98", FP_OUT_32(d, 0), FP_OUT_32(d, 32),    \
-                 FP_OUT_32(d, 64));                                                               \
-  } else {                                                                                        \
-    static_assert(N == 256, "64, 128, 192 or 256 columns");                                       \
-    FP_WGMMA_ASM(type, "256", FP_LIST_96, "128", "129", "130", FP_OUT_32(d, 0), FP_OUT_32(d, 32), \
-                 FP_OUT_32(d, 64), FP_OUT_32(d, 96));                                             \
+#define FP_WGMMA_TYPE(what, major)                                                     \
+  if constexpr (N == 64) {                                                             \
+    FP_WGMMA_ASM(what, major, "64", FP_LIST_0, "32", "33", "34", FP_OUT_32(d, 0));     \
+  } else if constexpr (N == 128) {                                                     \
+    FP_WGMMA_ASM(what, major, "128", FP_LIST_32, "64", "65", "66", FP_OUT_32(d, 0),    \
+                 FP_OUT_32(d, 32));                                                    \
+  } else if constexpr (N == 192) {                                                     \
+    FP_WGMMA_ASM(what, major, "192", FP_LIST_64, "96", "97", "98", FP_OUT_32(d, 0),    \
+                 FP_OUT_32(d, 32), FP_OUT_32(d, 64));                                  \
+  } else {                                                                             \
+    static_assert(N == 256, "64, 128, 192 or 256 columns");                            \
+    FP_WGMMA_ASM(what, major, "256", FP_LIST_96, "128", "129", "130", FP_OUT_32(d, 0), \
+                 FP_OUT_32(d, 32), FP_OUT_32(d, 64), FP_OUT_32(d, 96));                \
   }
 template <int type, int N>
 FP_FN void fp_wgmma(float (&d)[N / 2], const void* a, const void* b, unsigned more) {
   const unsigned long long from_a = fp_swizzled(a), from_b = fp_swizzled(b);
   if constexpr (type == FP_F16) {
-    FP_WGMMA_TYPE("f16")
+    FP_WGMMA_TYPE("k16.f32.f16.f16", ", 0, 0")
+  } else if constexpr (type == FP_BF16) {
+    FP_WGMMA_TYPE("k16.f32.bf16.bf16", ", 0, 0")
   } else {
-    static_assert(type == FP_BF16, "f16 or bf16");
-    FP_WGMMA_TYPE("bf16")
+    static_assert(type == FP_F32, "f16, bf16 or f32");
+    FP_WGMMA_TYPE("k8.f32.tf32.tf32", "")
   }
 }
 // Before the first product, and after other code has written to d.

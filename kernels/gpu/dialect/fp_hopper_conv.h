@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What kernels on Hopper's tensor cores have in common. Convolution as an implicit matrix product:
-// rows are output pixels of the batch, columns output channels, depth comes in pieces of 64. The
+// rows are output pixels of the batch, columns output channels, depth comes in pieces of 128
+// bytes. The
 // first FP_PRODUCERS warpgroups keep FP_STAGES tiles of both factors coming, in rows of 128 bytes
 // whose 16-byte pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their
 // sums and store. Blocks stay and take every fp_blocks()-th tile. Where FP_RESIDENT, all filters
@@ -10,7 +11,8 @@
 #define FP_ROWS (FP_BM / 2)
 #define FP_PARTS (FP_BM / 128)  // products of 64 rows that make up a consumer's
 #define FP_SUMS (FP_BN / 2)     // of a thread, in each part
-#define FP_ROW_BYTES 128        // of 64 channels
+#define FP_ROW_BYTES 128
+#define FP_ROW_VALUES (FP_INPUT == FP_F32 ? 32 : 64)
 #define FP_BYTES_A (FP_BM * FP_ROW_BYTES)
 #define FP_BYTES_STAGE ((FP_BM + (FP_RESIDENT ? 0 : FP_BN)) * FP_ROW_BYTES)
 #define FP_BYTES_FILTERS (FP_RESIDENT ? FP_STEPS * FP_FILTER_ROWS * FP_ROW_BYTES : 0)
@@ -247,6 +249,7 @@ FP_FN void fp_store_planes(const fp_args& a, const fp_shared& s, unsigned pixel,
   }
 }
 
+// a.pairs says that two channels of f32 can be stored together.
 FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* rows, unsigned k,
                            const float (&sums)[FP_SUMS]) {
   FP_UNROLL
@@ -255,6 +258,13 @@ FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* r
     const fp_four four = fp_finish_four(a, s, rows, k, first, sums + n / 2);
     FP_UNROLL
     for (int half = 0; half < 2; ++half) {
+      if (FP_OUTPUT == FP_F32 && a.pairs != 0) {
+        if (rows[half].inside && k + first < FP_K)
+          fp_put<unsigned long long>(
+              a.output, (rows[half].out + k + first) / 2,
+              fp_as_bits(four.v[half][0]) | (unsigned long long)fp_as_bits(four.v[half][1]) << 32);
+        continue;
+      }
       FP_UNROLL
       for (unsigned column = 0; column < 2; ++column)
         if (rows[half].inside && k + first + column < FP_K)
@@ -304,6 +314,15 @@ FP_FN void fp_start(const fp_shared& s, unsigned arrivals) {
   fp_barrier();
 }
 
+// As the copy engine rounds factors for the tensor cores: f32 to the nearest tf32, ties to even.
+FP_FN float fp_load_factor(const void* base, long long index) {
+  const float value = fp_load<FP_INPUT>(base, index);
+  if (FP_INPUT != FP_F32) return value;
+  const unsigned bits = fp_as_bits(value);
+  if ((bits >> 23 & 255u) == 255u) return value;
+  return fp_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);
+}
+
 // Pointers off a 16-byte boundary, which the copy engine cannot take: a thread computes an output.
 FP_KERNEL(fp_conv_plain, 256) {
   const unsigned long long index = fp_block() * 256ull + fp_thread();
@@ -319,8 +338,8 @@ FP_KERNEL(fp_conv_plain, 256) {
     const long long weight = fp_weight_offset(0, channel, tap);
     FP_ONE_BY_ONE
     for (int c = 0; c < FP_C; ++c)
-      sum = fmaf(fp_load<FP_INPUT>(a.input, from + c * a.input_stride[1]),
-                 fp_load<FP_INPUT>(a.weights, weight + (long long)c * FP_WEIGHT_C), sum);
+      sum = fmaf(fp_load_factor(a.input, from + c * a.input_stride[1]),
+                 fp_load_factor(a.weights, weight + (long long)c * FP_WEIGHT_C), sum);
   }
   float channels[FP_CHANNELS + 1];
   fp_channels(a, channel, channels);

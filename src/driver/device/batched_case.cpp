@@ -73,7 +73,7 @@ fuseplanPlanInfo_t BatchedCase::info() const {
 }
 
 bool BatchedCase::rounds_inputs() const {
-  return problem_.input.type == fuseplanFloat && rounds_to_tf32(info().solver);
+  return problem_.input.type == fuseplanFloat && rounding_of(info().solver) != Tf32::no;
 }
 
 void BatchedCase::fill_input(void* input) {
@@ -104,7 +104,7 @@ test::Comparison BatchedCase::compare(const void* output) {
   if (checked_ == nullptr) {
     const ProblemSpec one = with_batch(problem_, 1);
     checked_ = std::make_unique<Case>(cut ? with_filters(one, kFilters) : one);
-    checked_->expect_tf32(rounds_inputs());
+    checked_->expect_tf32(rounds_inputs() ? rounding_of(info().solver) : Tf32::no);
     checked_->input().set_values(one_.input().values());
     for (std::size_t i = 0; i < one_.parameter_count(); ++i) {
       test::HostTensor& parameter = checked_->parameter(i);
