@@ -13,7 +13,7 @@ namespace {
 using cpu::ConvGeometry;
 
 constexpr unsigned kWarpgroup = 128, kPlainThreads = 256;
-constexpr std::uint32_t kValueBytes = 2;  ///< of what is gathered
+constexpr std::uint32_t kValueBytes = 2, kPairBytes = 4;  ///< of what is gathered
 
 /// What tells the kernels apart.
 struct Kernel {
@@ -23,7 +23,9 @@ struct Kernel {
 const Kernel& kernel_of(HopperFeed feed) {
   static const Kernel kKernels[] = {
       {"conv_hopper.cu", "fp_conv_hopper", {}},
-      {"conv_hopper_gather.cu", "fp_conv_gather", {"fp_warp.h", "fp_pack.h"}}};
+      {"conv_hopper_gather.cu",
+       "fp_conv_gather",
+       {"fp_warp.h", "fp_pack.h", "fp_hopper_pixels.h", "fp_hopper_pairs.h"}}};
   return kKernels[static_cast<int>(feed)];
 }
 
@@ -61,7 +63,8 @@ class HopperProgram final : public Program {
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
-        pair_bytes_(bytes_of_pairs(problem, shape_.geometry.output, use_.store)) {
+        pair_bytes_(bytes_of_pairs(problem, shape_.geometry.output, use_.store)),
+        gathers_pairs_(feed == HopperFeed::threads && hopper_gathers_pairs(shape_)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
     if (feed == HopperFeed::copies)
@@ -89,9 +92,10 @@ class HopperProgram final : public Program {
     bool aligned = true;
     for (std::size_t i = 0; i < kMaps; ++i) aligned &= !maps_[i] || is_multiple(bases[i], 16);
     if (aligned) {
+      call.entry = gathers_pairs_ && is_multiple(arguments.input, kPairBytes) ? kPairs : kUsual;
       fill_in(call, bases, maps, scratch);
     } else {
-      call.entry = 1;
+      call.entry = kPlain;
       call.grid = static_cast<unsigned>((pixels() * g.group_outputs - 1) / kPlainThreads + 1);
       call.block = kPlainThreads;
     }
@@ -101,6 +105,7 @@ class HopperProgram final : public Program {
 
  private:
   enum { kInput, kFilter, kOutput, kMaps };
+  enum : unsigned { kUsual, kPlain, kPairs };  ///< as entries are numbered
 
   std::int64_t pixels() const {
     return shape_.geometry.output.len[0] * shape_.geometry.output.pixels();
@@ -128,6 +133,7 @@ class HopperProgram final : public Program {
   HopperTile tile_;
   HopperShape use_;
   std::uintptr_t pair_bytes_;
+  bool gathers_pairs_;
   std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
 
@@ -151,19 +157,24 @@ class HopperRecipe final : public Recipe {
         define("STORE", static_cast<int>(use.store)) +
         define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
         define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +
-        define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit);
+        define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit) +
+        define("PAIRS", has_pairs());
     std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
     headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
     return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);
   }
   std::vector<std::string> entries() const override {
-    return {kernel_of(feed_).entry, "fp_conv_plain"};
+    std::vector<std::string> entries{kernel_of(feed_).entry, "fp_conv_plain"};
+    if (has_pairs()) entries.emplace_back("fp_conv_gather_pairs");
+    return entries;
   }
   std::unique_ptr<Program> bind() const override {
     return std::make_unique<HopperProgram>(problem_, chain_, feed_, tile_);
   }
 
  private:
+  bool has_pairs() const { return feed_ == HopperFeed::threads && hopper_gather(shape_).has_pairs; }
+
   Problem problem_;
   SplitChain chain_;
   HopperFeed feed_;

@@ -32,7 +32,8 @@ constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8
 // Of what is gathered: a thread has registers for so many taps along an axis, and offsets within a
 // step have 32 bits.
 constexpr std::int64_t kMostTaps = 7, kMostReach = (std::int64_t{1} << 32) - 1;
-constexpr std::int64_t kTogether = 8;  ///< values of 16 bytes, at whose multiples copies start
+constexpr std::int64_t kMostWords = 64;  ///< that a thread has on their way
+constexpr std::int64_t kTogether = 8;    ///< values of 16 bytes, at whose multiples copies start
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
@@ -124,11 +125,23 @@ HopperGather hopper_gather(const ConvShape& shape) {
   HopperGather gather;
   for (gather.channels = std::min(g.group_inputs, kDepth / taps);; --gather.channels) {
     gather.values = gather.channels * taps;
-    if (hopper_gathers_filters(shape) || gather.channels == g.group_inputs) return gather;
+    if (hopper_gathers_filters(shape) || gather.channels == g.group_inputs) break;
     gather.shift_unit = std::gcd(gather.values, kTogether);
     gather.values += kTogether - gather.shift_unit;
-    if (gather.values <= kDepth) return gather;
+    if (gather.values <= kDepth) break;
   }
+  const std::int64_t row_words = (g.pad_lo[2] % 2 + g.filter[2] + 2) / 2;  // FP_WORDS
+  gather.has_pairs = g.stride[2] == 1 && g.dilation[2] == 1 && g.input.stride[4] == 1 &&
+                     gather.channels * g.filter[1] * row_words <= kMostWords;
+  return gather;
+}
+
+bool hopper_gathers_pairs(const ConvShape& shape) {
+  const View& input = shape.geometry.input;
+  for (std::size_t axis : {0, 1, 3})
+    if (input.len[axis] > 1 && input.stride[axis] % 2 != 0) return false;
+  return hopper_gather(shape).has_pairs && input.len[4] % 2 == 0 &&
+         shape.geometry.output.len[4] % 2 == 0;
 }
 
 std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input) {

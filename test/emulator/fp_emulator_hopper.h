@@ -85,6 +85,9 @@ FP_FN void fp_fence_async() { FP_HOPPER->fence_async(fp_now); }
 FP_FN unsigned fp_get16(const void* base, unsigned index, unsigned bytes) {
   return fp_get<unsigned short>(base, static_cast<long long>(index) * bytes / 2);
 }
+FP_FN unsigned fp_get32(const void* base, unsigned index, unsigned bytes) {
+  return fp_get<unsigned>(base, static_cast<long long>(index) * bytes / 4);
+}
 FP_FN unsigned fp_permute(unsigned first, unsigned second, unsigned selector) {
   const unsigned long long words = static_cast<unsigned long long>(second) << 32 | first;
   unsigned result = 0;

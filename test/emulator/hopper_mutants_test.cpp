@@ -85,6 +85,7 @@ const char* const kPlanes =
 const char* const kOddPlanes = "f16:3x8x11x9:nchw;conv(f16:64x8x3x3,pad=1x1)";
 const char* const kOddShifts = "f16:2x8x11x9:nchw;conv(f16:64x8x7x5,pad=3x2)";
 const char* const kTwoTiles = "f16:2x9x8x6:nchw;conv(f16:72x9x3x3,pad=1x1)";
+const char* const kPairs = "f16:3x16x10x8:nchw;conv(f16:96x16x3x3,pad=1x1);bias(f32:1x96x1x1)";
 const char* const kStem = "f16:3x3x12x9:nchw;conv(f16:64x3x5x3,pad=2x1);bias(f32:1x64x1x1)";
 
 const Mutant kGatherMutants[] = {
@@ -97,14 +98,25 @@ const Mutant kGatherMutants[] = {
     {"NotShifted", "wanted != shift", "false", kPlanes, nullptr, kGather},
     {"FirstOfNonePairs", "if (!first || !fp_has", "if (!fp_has", kOddShifts, nullptr, kGather},
     {"BothGroupsTakeAll", "if (next == group)", "if (true)", kPlanes, "", kGather},
+    {"PairsColumnsOutsideCount", "(unsigned)(w + i) < words ? ~0u : 0u", "~0u", kPairs, nullptr,
+     kGather},
+    {"PairsRowsOutsideCount", "(unsigned)row < a.input_h ? ~0u", "true ? ~0u", kPairs, nullptr,
+     kGather},
+    {"PairsWordsOutsideAreRead", "fp_clamp(w + i, words)", "w + i", kPairs, "outside all memory",
+     kGather},
+    {"PairsHalvesSwapped", "? 0x32u : 0x10u", "? 0x10u : 0x32u", kPairs, nullptr, kGather},
+    {"PairsSecondIsTheFirst", "(FP_OFF + i % FP_S + pixel) / 2", "(FP_OFF + i % FP_S) / 2", kPairs,
+     nullptr, kGather},
+    {"PairsLastStepIsWhole", "fp_load_words<FP_LAST_CHANNELS>",
+     "fp_load_words<FP_CHANNELS_AT_ONCE>", kPairs, "outside all memory", kGather},
     {"FiltersWithoutAFence", "fp_pack(bits));\n  }\n  fp_fence_async();", "fp_pack(bits));\n  }",
      kStem, "no fence", kGather},
     {"FiltersOfTheFirstTile", "(step * FP_FILTER_ROWS + k)", "(step * FP_FILTER_ROWS)", kTwoTiles,
      nullptr, kGather},
-    {"OneArrivalTooFew", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 - 1 + (", kPlanes, "",
+    {"OneArrivalTooFew", "window::threads / 32 + (", "window::threads / 32 - 1 + (", kPlanes, "",
      kGather},
-    {"OneArrivalTooMany", "FP_GATHERERS / 32 + (", "FP_GATHERERS / 32 + 1 + (", kPlanes, "deadlock",
-     kGather},
+    {"OneArrivalTooMany", "window::threads / 32 + (", "window::threads / 32 + 1 + (", kPlanes,
+     "deadlock", kGather},
     {"WrongSwizzle", "(piece ^ row % 8)", "piece", kPlanes, nullptr, kGather},
     {"UnknownBarriers", "    fp_mbar_publish();\n", "", kPlanes, "cannot know yet", kGather},
     {"TapsAxesSwapped", "window.row[tap / FP_S], window.column[tap % FP_S]",

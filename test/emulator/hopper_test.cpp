@@ -182,6 +182,52 @@ TEST(EmulatedHopper, GathersFromAnyAddress) {
   }
 }
 
+// Two pixels at once where rows have an even number of columns at even distances, in the same
+// binary.
+TEST(EmulatedHopper, GathersPairsWhereRowsAreEven) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
+  emulator::reset();
+  struct Row {
+    const char *size, *kernel;
+    int misalign = 0;
+  };
+  for (const Row& row :
+       {Row{"2x16x8x8:nchw", "fp_conv_gather_pairs"}, Row{"5x16x9x6:nchw", "fp_conv_gather_pairs"},
+        Row{"3x16x8x7:nchw", "fp_conv_gather"}, Row{"1x16x1x2:nchw", "fp_conv_gather_pairs"},
+        Row{"2x16x8x8:s1100,66,8,1", "fp_conv_gather_pairs"},
+        Row{"2x16x7x8:s1100,65,8,1", "fp_conv_gather"},
+        Row{"2x16x7x8:s1101,66,8,1", "fp_conv_gather"},
+        Row{"2x16x7x8:s1500,66,9,1", "fp_conv_gather"}, Row{"2x16x8x8:nchw", "fp_conv_plain", 1}}) {
+    SCOPED_TRACE(row.size);
+    expect_right_on_device(
+        handle,
+        driver::parse_problem("f16:" + std::string(row.size) + ";conv(f16:64x16x3x3,pad=1x1)"),
+        "gpu_hopper_gather", {.misalign = row.misalign});
+    EXPECT_EQ(emulator::counters().launches.back().kernel, row.kernel);
+  }
+  EXPECT_EQ(emulator::counters().compiled.size(), 1u);
+}
+
+// Every form of pairs: all paddings' parities, filters of one to seven columns, steps of several
+// shifts, last steps of fewer channels, filters that stay.
+TEST_F(DeviceHopper, GatheredPairs) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
+  for (const char* problem : {
+           "f16:5x20x9x8:nchw;conv(f16:96x20x3x3,pad=1x1);bias(f32:1x96x1x1)",
+           "bf16:3x136x6x10:nchw;conv(bf16:72x136x1x1);add(bf16:3x72x6x10);activation(gelu_erf)",
+           "f16:2x16x12x6:nchw;conv(f16:64x16x3x3,pad=2x0,pad_hi=1x2,stride=2x1,dilation=2x1)",
+           "f16:2x16x9x12:nchw;conv(f16:64x16x1x7,pad=0x3);activation(relu)",
+           "f16:2x24x11x4:nchw;conv(f16:64x24x7x1,pad=3x0)",
+           "bf16:2x8x14x10:nchw;conv(bf16:72x8x5x5,pad=2x2)",
+           "f16:2x8x10x12:nchw;conv(f16:64x8x7x7,pad=3x3)",
+           "f16:2x3x12x16:nchw;conv(f16:64x3x3x3,pad=1x1);scale_shift(f32:1x64x1x1)",
+           "f16:2x16x8x6:nchw;conv(f16:40x16x2x3,pad=1x1)->f16:2x40x9x6:nhwc",
+       })
+    expect_right_in_all_orders(handle, problem, "gpu_hopper_gather");
+  expect_right_in_tiles("gpu_hopper_gather", {"128x256", "128x192", "128x128"},
+                        "f16:3x24x13x8:nchw;conv(f16:200x24x3x3,pad=1x1)");
+}
+
 // Maps are encoded by the launch, which allocates nothing and may be captured.
 TEST(EmulatedHopper, EncodesMapsWhileCaptured) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");

@@ -93,11 +93,18 @@ FP_FN void fp_tma_wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "m
 // tensor cores.
 FP_FN void fp_fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// 16 bits at base[index], above them zeros. `bytes` is 2, which the compiler must not know: it
-// would take two instructions and a carry for the address, where a product takes one.
+// 16 bits at base[index], above them zeros, or 32. `bytes` is 2 or 4, which the compiler must not
+// know: it would take two instructions and a carry for the address, where a product takes one.
 FP_FN unsigned fp_get16(const void* base, unsigned index, unsigned bytes) {
   unsigned value;
   asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global.u16 %0, [at];\n}"
+               : "=r"(value)
+               : "l"(base), "r"(index), "r"(bytes));
+  return value;
+}
+FP_FN unsigned fp_get32(const void* base, unsigned index, unsigned bytes) {
+  unsigned value;
+  asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global.u32 %0, [at];\n}"
                : "=r"(value)
                : "l"(base), "r"(index), "r"(bytes));
   return value;
