@@ -33,26 +33,25 @@ bool is_multiple(const void* pointer, std::uintptr_t of) {
   return reinterpret_cast<std::uintptr_t>(pointer) % of == 0;
 }
 
-bool is_even(const cpu::View& view, std::size_t axis) {
-  return view.len[axis] == 1 || view.stride[axis] % 2 == 0;
-}
-/// Whether an even pixel and the next one lie together, at an even distance from the first.
-bool pixels_pair(const cpu::View& view) {
-  return view.pixels() % 2 == 0 && view.stride[4] == 1 &&
-         (view.len[3] == 1 || view.stride[3] == view.len[4]) && is_even(view, 0) &&
-         is_even(view, 1);
-}
-/// The same of channels.
-bool channels_pair(const cpu::View& view) {
-  return view.len[1] % 2 == 0 && view.stride[1] == 1 && is_even(view, 0) && is_even(view, 3) &&
-         is_even(view, 4);
+/// Whether `count` neighbours along the axis lie together wherever the first one's place is a
+/// multiple of `count`: pixels, which then are of one image, or channels.
+bool together(const cpu::View& view, std::size_t axis, std::int64_t count) {
+  const bool pixels = axis == 4;
+  for (std::size_t other : {0, 1, 3, 4})
+    if (other != axis && !(pixels && other == 3) && view.len[other] > 1 &&
+        view.stride[other] % count != 0)
+      return false;
+  if (pixels && view.len[3] > 1 && view.stride[3] != view.len[4]) return false;
+  return view.stride[axis] == 1 && (pixels ? view.pixels() : view.len[axis]) % count == 0;
 }
 
-/// Bytes of the two results that a thread has side by side and can store together; 0: it cannot.
-std::uintptr_t bytes_of_pairs(const Problem& problem, const cpu::View& output, HopperStore store) {
-  const bool real = problem.output().dtype == DType::f32;
-  if (store == HopperStore::planes && !real && pixels_pair(output)) return 4;
-  return store == HopperStore::threads && real && channels_pair(output) ? 8 : 0;
+/// Of the results that a thread has side by side, how many it can store together.
+std::int64_t stored_together(const Problem& problem, const cpu::View& output, HopperStore store) {
+  if (store == HopperStore::planes)
+    for (std::int64_t count : {4, 2})
+      if (together(output, 4, count)) return count;
+  const bool pairs = store == HopperStore::threads && problem.output().dtype == DType::f32;
+  return pairs && together(output, 1, 2) ? 2 : 1;
 }
 
 class HopperProgram final : public Program {
@@ -63,7 +62,8 @@ class HopperProgram final : public Program {
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
-        pair_bytes_(bytes_of_pairs(problem, shape_.geometry.output, use_.store)),
+        together_(stored_together(problem, shape_.geometry.output, use_.store)),
+        together_bytes_(static_cast<std::uintptr_t>(together_) * size_of(problem.output().dtype)),
         gathers_pairs_(feed == HopperFeed::threads && hopper_gathers_pairs(shape_)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
@@ -84,7 +84,7 @@ class HopperProgram final : public Program {
     put_geometry(shape_, block);
     block.put(static_cast<std::uint32_t>(tiles()));
     block.put(
-        static_cast<std::uint32_t>(pair_bytes_ > 0 && is_multiple(arguments.output, pair_bytes_)));
+        static_cast<std::uint32_t>(is_multiple(arguments.output, together_bytes_) ? together_ : 1));
     block.put(kValueBytes);
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
@@ -132,7 +132,8 @@ class HopperProgram final : public Program {
   ChainArguments chain_;
   HopperTile tile_;
   HopperShape use_;
-  std::uintptr_t pair_bytes_;
+  std::int64_t together_;
+  std::uintptr_t together_bytes_;
   bool gathers_pairs_;
   std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
@@ -145,7 +146,7 @@ class HopperRecipe final : public Recipe {
 
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
-                               geometry_fields(shape_) + "unsigned tiles, pairs, value_bytes;\n";
+                               geometry_fields(shape_) + "unsigned tiles, together, value_bytes;\n";
     const HopperShape use = hopper_shape(problem_, chain_, feed_, tile_);
     const HopperGather gather = hopper_gather(shape_);
     const Kernel& kernel = kernel_of(feed_);

@@ -92,8 +92,8 @@ TEST_F(DeviceHopper, RoundsToTf32) {
   expect_right_on_device(handle, driver::parse_problem(kProblem), "gpu_hopper", {.misalign = 1});
 }
 
-// Results whose neighbours are pixels: of an even number, which leave two at a time, of an odd one,
-// of planes with gaps, in f32, and fewer channels than a tile has.
+// Results whose neighbours are pixels: of an even number, which leave two or four at a time, of an
+// odd one, of planes with gaps, in f32, and fewer channels than a tile has.
 TEST_F(DeviceHopper, StoresAlongPlanes) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   for (const char* problem : {
@@ -104,6 +104,9 @@ TEST_F(DeviceHopper, StoresAlongPlanes) {
            "f16:2x64x6x8:nhwc;conv(f16:70x64x1x1:nhwc);activation(relu)->f16:2x70x6x8:s9999,99,16,"
            "1",
            "f16:2x64x6x8:nhwc;conv(f16:70x64x1x1:nhwc)->f32:2x70x6x8:nchw",
+           "f16:3x64x6x7:nhwc;conv(f16:70x64x1x1:nhwc)->f32:3x70x6x7:nchw",
+           "f16:3x64x6x10:nhwc;conv(f16:75x64x3x3:nhwc,pad=1x1);add(f16:3x75x6x10:nchw)->"
+           "f16:3x75x6x10:nchw",
        })
     expect_right_in_all_orders(handle, problem);
 }

@@ -202,27 +202,61 @@ FP_FN void fp_store_boxes(const fp_args& a, const fp_shared& s, const fp_row* ro
   }
 }
 
-FP_FN void fp_store_pair(const fp_args& a, const fp_row* rows, unsigned channel,
-                         const float* results) {
-  const long long at = channel * a.output_stride[1];
-  if (FP_OUTPUT != FP_F32 && a.pairs != 0) {
-    if (rows[1].inside)
-      fp_put<unsigned>(a.output, (rows[0].out + at) / 2,
-                       fp_narrow_two<FP_OUTPUT>(results[0], results[1]));
-    return;
+// V results that lie together, at a multiple of V.
+template <int V>
+FP_FN void fp_put_together(void* base, long long at, const float* results) {
+  if constexpr (FP_OUTPUT == FP_F32 && V == 4) {
+    fp_store_wide<FP_F32, 4>(base, at, results);
+  } else if constexpr (FP_OUTPUT != FP_F32 && V == 2) {
+    fp_put<unsigned>(base, at / 2, fp_narrow_two<FP_OUTPUT>(results[0], results[1]));
+  } else {
+    const unsigned low = FP_OUTPUT == FP_F32 ? fp_as_bits(results[0])
+                                             : fp_narrow_two<FP_OUTPUT>(results[0], results[1]);
+    const unsigned high = FP_OUTPUT == FP_F32
+                              ? fp_as_bits(results[1])
+                              : fp_narrow_two<FP_OUTPUT>(results[V - 2], results[V - 1]);
+    fp_put<unsigned long long>(base, at / V, low | (unsigned long long)high << 32);
   }
-  FP_UNROLL
-  for (int i = 0; i < 2; ++i)
-    if (rows[i].inside) fp_store<FP_OUTPUT>(a.output, rows[i].out + at, results[i]);
+}
+
+// A thread finishes V neighbouring pixels of a channel, of FP_PLANES channels in shared memory.
+template <int V>
+FP_FN void fp_finish_planes(const fp_args& a, const fp_shared& s, const fp_row* rows,
+                            const float* planes, unsigned k, unsigned first) {
+  constexpr unsigned threads = 64 / V;  // of a channel
+  const unsigned thread = fp_thread() % 128;
+  FP_FOUR_BY_FOUR
+  for (unsigned n = thread / threads; n < FP_PLANES; n += 128 / threads) {
+    const unsigned channel = k + first + n;
+    if (channel >= FP_K) break;
+    const float* sums = planes + n * FP_PLANE + V * (thread % threads);
+    float channels[FP_CHANNELS + 1], results[V];
+    FP_UNROLL
+    for (int c = 0; c < FP_CHANNELS; ++c) channels[c] = s.channels[c * FP_BN + first + n];
+    FP_UNROLL
+    for (int i = 0; i < V; ++i) results[i] = fp_result(a, rows[i], channel, sums[i], channels);
+    const long long at = rows[0].out + channel * a.output_stride[1];
+    if (V == a.together) {
+      if (rows[0].inside) fp_put_together<V>(a.output, at, results);
+      continue;
+    }
+    FP_UNROLL
+    for (int i = 0; i < V; ++i)
+      if (rows[i].inside)
+        fp_store<FP_OUTPUT>(a.output, rows[i].out + channel * a.output_stride[1], results[i]);
+  }
 }
 
 // Sums through shared memory, so that neighbouring threads finish neighbouring pixels of a channel:
-// a thread two, which a.pairs says can be stored together.
+// a thread four, if a.together says that these can be stored together, else two.
 FP_FN void fp_store_planes(const fp_args& a, const fp_shared& s, unsigned pixel, unsigned k,
                            const float (&sums)[FP_SUMS]) {
   const unsigned thread = fp_thread() % 128, lane = thread % 32, warp = thread / 32;
   float* planes = (float*)(s.results + fp_consumer() * FP_BYTES_PLANES);
-  const fp_row rows[2] = {fp_row_of(a, pixel + 2 * lane), fp_row_of(a, pixel + 2 * lane + 1)};
+  const bool four = a.together == 4;
+  const unsigned mine = pixel + (four ? thread % 16 * 4 : lane * 2);
+  const fp_row rows[4] = {fp_row_of(a, mine), fp_row_of(a, mine + 1), fp_row_of(a, mine + 2),
+                          fp_row_of(a, mine + 3)};
   FP_UNROLL
   for (unsigned first = 0; first < FP_BN; first += FP_PLANES) {
     fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);  // those before have been read
@@ -234,22 +268,15 @@ FP_FN void fp_store_planes(const fp_args& a, const fp_shared& s, unsigned pixel,
             sums[(first + n) / 2 + i];
     }
     fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);
-    FP_FOUR_BY_FOUR
-    for (unsigned n = warp; n < FP_PLANES; n += 4) {
-      const unsigned channel = k + first + n;
-      if (channel >= FP_K) break;
-      float channels[FP_CHANNELS + 1], results[2];
-      FP_UNROLL
-      for (int c = 0; c < FP_CHANNELS; ++c) channels[c] = s.channels[c * FP_BN + first + n];
-      FP_UNROLL
-      for (unsigned i = 0; i < 2; ++i)
-        results[i] = fp_result(a, rows[i], channel, planes[n * FP_PLANE + 2 * lane + i], channels);
-      fp_store_pair(a, rows, channel, results);
+    if (four) {
+      fp_finish_planes<4>(a, s, rows, planes, k, first);
+    } else {
+      fp_finish_planes<2>(a, s, rows, planes, k, first);
     }
   }
 }
 
-// a.pairs says that two channels of f32 can be stored together.
+// a.together says that two channels of f32 can be stored together.
 FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* rows, unsigned k,
                            const float (&sums)[FP_SUMS]) {
   FP_UNROLL
@@ -258,11 +285,9 @@ FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* r
     const fp_four four = fp_finish_four(a, s, rows, k, first, sums + n / 2);
     FP_UNROLL
     for (int half = 0; half < 2; ++half) {
-      if (FP_OUTPUT == FP_F32 && a.pairs != 0) {
+      if (FP_OUTPUT == FP_F32 && a.together == 2) {
         if (rows[half].inside && k + first < FP_K)
-          fp_put<unsigned long long>(
-              a.output, (rows[half].out + k + first) / 2,
-              fp_as_bits(four.v[half][0]) | (unsigned long long)fp_as_bits(four.v[half][1]) << 32);
+          fp_put_together<2>(a.output, rows[half].out + k + first, four.v[half]);
         continue;
       }
       FP_UNROLL
