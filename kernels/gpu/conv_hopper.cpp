@@ -33,27 +33,6 @@ bool is_multiple(const void* pointer, std::uintptr_t of) {
   return reinterpret_cast<std::uintptr_t>(pointer) % of == 0;
 }
 
-/// Whether `count` neighbours along the axis lie together wherever the first one's place is a
-/// multiple of `count`: pixels, which then are of one image, or channels.
-bool together(const cpu::View& view, std::size_t axis, std::int64_t count) {
-  const bool pixels = axis == 4;
-  for (std::size_t other : {0, 1, 3, 4})
-    if (other != axis && !(pixels && other == 3) && view.len[other] > 1 &&
-        view.stride[other] % count != 0)
-      return false;
-  if (pixels && view.len[3] > 1 && view.stride[3] != view.len[4]) return false;
-  return view.stride[axis] == 1 && (pixels ? view.pixels() : view.len[axis]) % count == 0;
-}
-
-/// Of the results that a thread has side by side, how many it can store together.
-std::int64_t stored_together(const Problem& problem, const cpu::View& output, HopperStore store) {
-  if (store == HopperStore::planes)
-    for (std::int64_t count : {4, 2})
-      if (together(output, 4, count)) return count;
-  const bool pairs = store == HopperStore::threads && problem.output().dtype == DType::f32;
-  return pairs && together(output, 1, 2) ? 2 : 1;
-}
-
 class HopperProgram final : public Program {
  public:
   HopperProgram(const Problem& problem, const SplitChain& chain, HopperFeed feed,
@@ -62,9 +41,9 @@ class HopperProgram final : public Program {
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
-        together_(stored_together(problem, shape_.geometry.output, use_.store)),
-        together_bytes_(static_cast<std::uintptr_t>(together_) * size_of(problem.output().dtype)),
-        gathers_pairs_(feed == HopperFeed::threads && hopper_gathers_pairs(shape_)) {
+        pairs_(feed == HopperFeed::threads && hopper_gathers_pairs(shape_)),
+        stored_bytes_(static_cast<std::uintptr_t>(use_.together) *
+                      size_of(problem.output().dtype)) {
     const ConvGeometry& g = shape_.geometry;
     const DType weights = problem.conv()->weights.dtype;
     if (feed == HopperFeed::copies)
@@ -83,19 +62,17 @@ class HopperProgram final : public Program {
     std::byte* maps = block.leave(kMaps * TensorMap::kBytes, TensorMap::kAlignment);
     put_geometry(shape_, block);
     block.put(static_cast<std::uint32_t>(tiles()));
-    block.put(
-        static_cast<std::uint32_t>(is_multiple(arguments.output, together_bytes_) ? together_ : 1));
     block.put(kValueBytes);
     chain_.put_uniforms(arguments, block, scratch);
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
-    bool aligned = true;
+    bool aligned = is_multiple(arguments.output, stored_bytes_) &&
+                   (!pairs_ || is_multiple(arguments.input, kPairBytes));
     for (std::size_t i = 0; i < kMaps; ++i) aligned &= !maps_[i] || is_multiple(bases[i], 16);
     if (aligned) {
-      call.entry = gathers_pairs_ && is_multiple(arguments.input, kPairBytes) ? kPairs : kUsual;
       fill_in(call, bases, maps, scratch);
     } else {
-      call.entry = kPlain;
+      call.entry = 1;
       call.grid = static_cast<unsigned>((pixels() * g.group_outputs - 1) / kPlainThreads + 1);
       call.block = kPlainThreads;
     }
@@ -105,7 +82,6 @@ class HopperProgram final : public Program {
 
  private:
   enum { kInput, kFilter, kOutput, kMaps };
-  enum : unsigned { kUsual, kPlain, kPairs };  ///< as entries are numbered
 
   std::int64_t pixels() const {
     return shape_.geometry.output.len[0] * shape_.geometry.output.pixels();
@@ -132,9 +108,8 @@ class HopperProgram final : public Program {
   ChainArguments chain_;
   HopperTile tile_;
   HopperShape use_;
-  std::int64_t together_;
-  std::uintptr_t together_bytes_;
-  bool gathers_pairs_;
+  bool pairs_;                            ///< of pixels are gathered
+  std::uintptr_t stored_bytes_;           ///< of a thread at once
   std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
 
@@ -146,7 +121,7 @@ class HopperRecipe final : public Recipe {
 
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
-                               geometry_fields(shape_) + "unsigned tiles, together, value_bytes;\n";
+                               geometry_fields(shape_) + "unsigned tiles, value_bytes;\n";
     const HopperShape use = hopper_shape(problem_, chain_, feed_, tile_);
     const HopperGather gather = hopper_gather(shape_);
     const Kernel& kernel = kernel_of(feed_);
@@ -159,23 +134,20 @@ class HopperRecipe final : public Recipe {
         define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
         define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +
         define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit) +
-        define("PAIRS", has_pairs());
+        define("PAIRS", feed_ == HopperFeed::threads && hopper_gathers_pairs(shape_)) +
+        define("TOGETHER", use.together);
     std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
     headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
     return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);
   }
   std::vector<std::string> entries() const override {
-    std::vector<std::string> entries{kernel_of(feed_).entry, "fp_conv_plain"};
-    if (has_pairs()) entries.emplace_back("fp_conv_gather_pairs");
-    return entries;
+    return {kernel_of(feed_).entry, "fp_conv_plain"};
   }
   std::unique_ptr<Program> bind() const override {
     return std::make_unique<HopperProgram>(problem_, chain_, feed_, tile_);
   }
 
  private:
-  bool has_pairs() const { return feed_ == HopperFeed::threads && hopper_gather(shape_).has_pairs; }
-
   Problem problem_;
   SplitChain chain_;
   HopperFeed feed_;

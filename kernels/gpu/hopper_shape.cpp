@@ -105,6 +105,26 @@ HopperStore store_of(const ConvGeometry& g, DType dtype) {
   return g.output.stride[4] < g.output.stride[1] ? HopperStore::planes : HopperStore::threads;
 }
 
+/// Whether `count` neighbours along the axis lie together wherever the first one's place is a
+/// multiple of `count`: pixels, which then are of one image, or channels.
+bool lie_together(const View& view, std::size_t axis, std::int64_t count) {
+  const bool pixels = axis == 4;
+  for (std::size_t other : {0, 1, 3, 4})
+    if (other != axis && !(pixels && other == 3) && view.len[other] > 1 &&
+        view.stride[other] % count != 0)
+      return false;
+  if (pixels && view.len[3] > 1 && view.stride[3] != view.len[4]) return false;
+  return view.stride[axis] == 1 && (pixels ? view.pixels() : view.len[axis]) % count == 0;
+}
+
+int stored_together(const View& output, DType dtype, HopperStore store) {
+  if (store == HopperStore::planes)
+    for (int count : {4, 2})
+      if (lie_together(output, 4, count)) return count;
+  const bool pairs = store == HopperStore::threads && dtype == DType::f32;
+  return pairs && lie_together(output, 1, 2) ? 2 : 1;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> pixel_stride(const View& view) {
@@ -130,18 +150,17 @@ HopperGather hopper_gather(const ConvShape& shape) {
     gather.values += kTogether - gather.shift_unit;
     if (gather.values <= kDepth) break;
   }
-  const std::int64_t row_words = (g.pad_lo[2] % 2 + g.filter[2] + 2) / 2;  // FP_WORDS
-  gather.has_pairs = g.stride[2] == 1 && g.dilation[2] == 1 && g.input.stride[4] == 1 &&
-                     gather.channels * g.filter[1] * row_words <= kMostWords;
   return gather;
 }
 
 bool hopper_gathers_pairs(const ConvShape& shape) {
-  const View& input = shape.geometry.input;
+  const ConvGeometry& g = shape.geometry;
   for (std::size_t axis : {0, 1, 3})
-    if (input.len[axis] > 1 && input.stride[axis] % 2 != 0) return false;
-  return hopper_gather(shape).has_pairs && input.len[4] % 2 == 0 &&
-         shape.geometry.output.len[4] % 2 == 0;
+    if (g.input.len[axis] > 1 && g.input.stride[axis] % 2 != 0) return false;
+  const std::int64_t row_words = (g.pad_lo[2] % 2 + g.filter[2] + 2) / 2;  // FP_WORDS
+  return g.stride[2] == 1 && g.dilation[2] == 1 && g.input.stride[4] == 1 &&
+         g.input.len[4] % 2 == 0 && g.output.len[4] % 2 == 0 &&
+         hopper_gather(shape).channels * g.filter[1] * row_words <= kMostWords;
 }
 
 std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input) {
@@ -175,6 +194,7 @@ HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, Hopper
   const bool stay = gathers && hopper_gathers_filters(conv);
   HopperShape shape;
   shape.store = store_of(conv.geometry, problem.output().dtype);
+  shape.together = stored_together(conv.geometry.output, problem.output().dtype, shape.store);
   shape.producers = gathers && tile.n <= kWidestOfTwo ? 2 : 1;
   constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
   const std::int64_t stage = (tile.m + (stay ? 0 : tile.n)) * kRowBytes + kBarrierBytes;

@@ -16,6 +16,7 @@ struct HopperShape {
   int producers = 1;  ///< warpgroups that bring factors; two more multiply
   int stages = 0;     ///< tiles of both factors on their way or in use
   HopperStore store{};
+  int together = 1;  ///< results that a thread stores at once, at a multiple of as many
   unsigned shared_bytes = 0;
 };
 HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
@@ -26,9 +27,6 @@ struct HopperGather {
   std::int64_t channels = 0;    ///< whose taps a step holds
   std::int64_t shift_unit = 8;  ///< a step's values start at a multiple of it in a row of 64
   std::int64_t values = 0;      ///< of a row at most, with what the start leaves out
-  /// The kernel has a form whose threads gather two pixels at once, a word with each load: where
-  /// columns are neighbours in memory, the filter takes each, and registers hold a step's words.
-  bool has_pairs = false;
 };
 HopperGather hopper_gather(const ConvShape& shape);
 
@@ -40,7 +38,9 @@ std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed, DType inpu
 /// Filters beside gathered pixels that are gathered too, and stay in shared memory: the copy engine
 /// wants a filter's taps together, channel by channel, and filters at multiples of 16 bytes.
 bool hopper_gathers_filters(const ConvShape& shape);
-/// Whether that form serves this problem's lengths and strides.
+/// Whether threads gather two pixels at once, a word with each load: where columns are neighbours
+/// in memory, the filter takes each, rows are of even lengths at even distances, and registers hold
+/// a step's words. The input starts at a multiple of 4 bytes, then.
 bool hopper_gathers_pairs(const ConvShape& shape);
 /// Rows of all of a tile's columns, for those.
 std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile);

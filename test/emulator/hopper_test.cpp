@@ -176,7 +176,7 @@ TEST(EmulatedHopper, GathersFromAnyAddress) {
   };
   for (const Row& row :
        {Row{"f16:2x16x8x6:nchw;conv(f16:24x16x3x3,pad=1x1);activation(relu)", "fp_conv_plain"},
-        Row{"f16:2x3x8x6:nchw;conv(f16:24x3x3x3,pad=1x1);activation(relu)", "fp_conv_gather"}}) {
+        Row{"f16:2x3x7x5:nchw;conv(f16:24x3x3x3,pad=1x1);activation(relu)", "fp_conv_gather"}}) {
     emulator::reset();
     expect_right_on_device(handle, driver::parse_problem(row.problem), "gpu_hopper_gather",
                            {.misalign = 1});
@@ -185,30 +185,27 @@ TEST(EmulatedHopper, GathersFromAnyAddress) {
   }
 }
 
-// Two pixels at once where rows have an even number of columns at even distances, in the same
-// binary.
+// One binary where two pixels are gathered at once, rows having an even number of columns at even
+// distances, and one where they are not; each for all sizes whose results leave four at a time.
 TEST(EmulatedHopper, GathersPairsWhereRowsAreEven) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper_gather:128x64");
   emulator::reset();
-  struct Row {
-    const char *size, *kernel;
-    int misalign = 0;
+  const auto expect_binaries = [&](std::size_t count, std::initializer_list<const char*> inputs) {
+    for (const char* input : inputs)
+      for (int misalign : {0, 1}) {
+        SCOPED_TRACE(input);
+        expect_right_on_device(
+            handle,
+            driver::parse_problem("f16:" + std::string(input) + ";conv(f16:64x16x3x3,pad=1x1)"),
+            "gpu_hopper_gather", {.misalign = misalign});
+        EXPECT_EQ(emulator::counters().launches.back().kernel,
+                  misalign != 0 ? "fp_conv_plain" : "fp_conv_gather");
+        EXPECT_EQ(emulator::counters().compiled.size(), count);
+      }
   };
-  for (const Row& row :
-       {Row{"2x16x8x8:nchw", "fp_conv_gather_pairs"}, Row{"5x16x9x6:nchw", "fp_conv_gather_pairs"},
-        Row{"3x16x8x7:nchw", "fp_conv_gather"}, Row{"1x16x1x2:nchw", "fp_conv_gather_pairs"},
-        Row{"2x16x8x8:s1100,66,8,1", "fp_conv_gather_pairs"},
-        Row{"2x16x7x8:s1100,65,8,1", "fp_conv_gather"},
-        Row{"2x16x7x8:s1101,66,8,1", "fp_conv_gather"},
-        Row{"2x16x7x8:s1500,66,9,1", "fp_conv_gather"}, Row{"2x16x8x8:nchw", "fp_conv_plain", 1}}) {
-    SCOPED_TRACE(row.size);
-    expect_right_on_device(
-        handle,
-        driver::parse_problem("f16:" + std::string(row.size) + ";conv(f16:64x16x3x3,pad=1x1)"),
-        "gpu_hopper_gather", {.misalign = row.misalign});
-    EXPECT_EQ(emulator::counters().launches.back().kernel, row.kernel);
-  }
-  EXPECT_EQ(emulator::counters().compiled.size(), 1u);
+  expect_binaries(1, {"2x16x8x8:nchw", "5x16x6x10:nchw", "1x16x2x2:nchw", "2x16x8x8:s1100,66,8,1"});
+  expect_binaries(2, {"3x16x8x7:nchw", "2x16x8x8:s1100,65,8,1", "2x16x8x8:s1101,66,8,1",
+                      "2x16x8x8:s1500,76,9,1"});
 }
 
 // Every form of pairs: all paddings' parities, filters of one to seven columns, steps of several

@@ -97,11 +97,9 @@ FP_FN void fp_gather(const fp_args& a, unsigned char* arena) {
 
 FP_KERNEL_HOPPER(fp_conv_gather, FP_THREADS) {
   FP_SHARED_HOPPER(arena);
-  fp_gather<fp_pixel_window>(a, arena);
-}
 #if FP_PAIRS
-FP_KERNEL_HOPPER(fp_conv_gather_pairs, FP_THREADS) {
-  FP_SHARED_HOPPER(arena);
   fp_gather<fp_pair_window>(a, arena);
-}
+#else
+  fp_gather<fp_pixel_window>(a, arena);
 #endif
+}

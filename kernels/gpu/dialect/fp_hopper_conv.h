@@ -236,27 +236,27 @@ FP_FN void fp_finish_planes(const fp_args& a, const fp_shared& s, const fp_row* 
     FP_UNROLL
     for (int i = 0; i < V; ++i) results[i] = fp_result(a, rows[i], channel, sums[i], channels);
     const long long at = rows[0].out + channel * a.output_stride[1];
-    if (V == a.together) {
+    if constexpr (V == FP_TOGETHER) {
       if (rows[0].inside) fp_put_together<V>(a.output, at, results);
-      continue;
+    } else {
+      FP_UNROLL
+      for (int i = 0; i < V; ++i)
+        if (rows[i].inside)
+          fp_store<FP_OUTPUT>(a.output, rows[i].out + channel * a.output_stride[1], results[i]);
     }
-    FP_UNROLL
-    for (int i = 0; i < V; ++i)
-      if (rows[i].inside)
-        fp_store<FP_OUTPUT>(a.output, rows[i].out + channel * a.output_stride[1], results[i]);
   }
 }
 
 // Sums through shared memory, so that neighbouring threads finish neighbouring pixels of a channel:
-// a thread four, if a.together says that these can be stored together, else two.
+// a thread four, if these can be stored together, else two.
 FP_FN void fp_store_planes(const fp_args& a, const fp_shared& s, unsigned pixel, unsigned k,
                            const float (&sums)[FP_SUMS]) {
   const unsigned thread = fp_thread() % 128, lane = thread % 32, warp = thread / 32;
   float* planes = (float*)(s.results + fp_consumer() * FP_BYTES_PLANES);
-  const bool four = a.together == 4;
-  const unsigned mine = pixel + (four ? thread % 16 * 4 : lane * 2);
-  const fp_row rows[4] = {fp_row_of(a, mine), fp_row_of(a, mine + 1), fp_row_of(a, mine + 2),
-                          fp_row_of(a, mine + 3)};
+  constexpr int V = FP_TOGETHER == 4 ? 4 : 2;
+  fp_row rows[V];
+  FP_UNROLL
+  for (int i = 0; i < V; ++i) rows[i] = fp_row_of(a, pixel + thread % (64 / V) * V + i);
   FP_UNROLL
   for (unsigned first = 0; first < FP_BN; first += FP_PLANES) {
     fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);  // those before have been read
@@ -268,15 +268,10 @@ FP_FN void fp_store_planes(const fp_args& a, const fp_shared& s, unsigned pixel,
             sums[(first + n) / 2 + i];
     }
     fp_named_barrier(FP_BARRIER_ONE + fp_consumer(), 128);
-    if (four) {
-      fp_finish_planes<4>(a, s, rows, planes, k, first);
-    } else {
-      fp_finish_planes<2>(a, s, rows, planes, k, first);
-    }
+    fp_finish_planes<V>(a, s, rows, planes, k, first);
   }
 }
 
-// a.together says that two channels of f32 can be stored together.
 FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* rows, unsigned k,
                            const float (&sums)[FP_SUMS]) {
   FP_UNROLL
@@ -285,7 +280,7 @@ FP_FN void fp_store_direct(const fp_args& a, const fp_shared& s, const fp_row* r
     const fp_four four = fp_finish_four(a, s, rows, k, first, sums + n / 2);
     FP_UNROLL
     for (int half = 0; half < 2; ++half) {
-      if (FP_OUTPUT == FP_F32 && a.together == 2) {
+      if (FP_OUTPUT == FP_F32 && FP_TOGETHER == 2) {
         if (rows[half].inside && k + first < FP_K)
           fp_put_together<2>(a.output, rows[half].out + k + first, four.v[half]);
         continue;
