@@ -24,9 +24,14 @@ constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGath
 constexpr int kWidestOfTwo = 128;
 constexpr int kRowBytes = 128, kProductBytes = 32, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
 constexpr int kPlanesBytes = 2 * 32 * 68 * 4;  // FP_BYTES_PLANES
-// Of an H200, in cycles, fitted to the times of all tiles of ten layers, but the last: a guess.
+// Of an H200, in cycles, fitted to the times of all tiles of ten layers in NHWC, and to those of
+// three tiles of six in NCHW.
 constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
-constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kGatheredPerCycle = 8;
+constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kFinishedPerCycleInPlanes = 5;
+// What gathering adds to a step, of pairs of pixels: of taps that read what others have read, and
+// of one. Pixel by pixel it takes more, by warpgroups that gather.
+constexpr double kCyclesToGatherTaps = 360, kCyclesToGatherOneTap = 800;
+constexpr double kPixelByPixel[] = {1, 2.2, 1.4};
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
 // Of what is gathered: a thread has registers for so many taps along an axis, and offsets within a
@@ -37,20 +42,6 @@ constexpr std::int64_t kTogether = 8;    ///< values of 16 bytes, at whose multi
 
 std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
   return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
-}
-
-/// Cycles of a launch: tiles run in waves, each as long as its products or what feeds them, and
-/// then its chain and stores, which nothing hides. A step of half as many values in f32 takes the
-/// tensor cores as long as one in 16 bits.
-double cost(const ConvShape& shape, HopperFeed feed, DType input, const HopperTile& tile) {
-  const double waves =
-      std::ceil(static_cast<double>(tile_count(shape.geometry, tile)) / kMultiprocessors);
-  const double products = static_cast<double>(tile.m) * tile.n;
-  const double gathered = feed == HopperFeed::threads ? static_cast<double>(tile.m) : 0.0;
-  const double step = std::max(products * kDepth / kProductsPerCycle + kCyclesPerStep,
-                               gathered * kDepth / kGatheredPerCycle);
-  return waves * (static_cast<double>(hopper_steps(shape, feed, input)) * step + kCyclesToFill +
-                  products / kFinishedPerCycle);
 }
 
 /// Fills in lengths and strides of axes outside the innermost. An axis of length 1 is never walked
@@ -294,17 +285,41 @@ std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Cycles of a launch: tiles run in waves, each as long as its products, what gathering adds to
+/// them, and then its chain and stores, which nothing hides. A step of half as many values in f32
+/// takes the tensor cores as long as one in 16 bits.
+double cost(const Problem& problem, const SplitChain& chain, HopperFeed feed,
+            const HopperTile& tile) {
+  const ConvShape conv(problem, chain);
+  const ConvGeometry& g = conv.geometry;
+  const HopperShape shape = hopper_shape(problem, chain, feed, tile);
+  const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
+  double step = static_cast<double>(tile.m) * tile.n * kDepth / kProductsPerCycle + kCyclesPerStep;
+  if (feed == HopperFeed::threads)
+    step += (g.filter[1] * g.filter[2] == 1 ? kCyclesToGatherOneTap : kCyclesToGatherTaps) *
+            (hopper_gathers_pairs(conv) ? 1.0 : kPixelByPixel[shape.producers]);
+  // Along planes, channels that a tile has too many are left out.
+  const bool planes = shape.store == HopperStore::planes;
+  const double columns =
+      planes ? static_cast<double>(std::min<std::int64_t>(tile.n, g.group_outputs)) : tile.n;
+  const double finish = tile.m * columns / (planes ? kFinishedPerCycleInPlanes : kFinishedPerCycle);
+  return waves * (static_cast<double>(hopper_steps(conv, feed, problem.input().dtype)) * step +
+                  kCyclesToFill + finish);
+}
+
+}  // namespace
+
 std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
                                      HopperFeed feed) {
-  const ConvShape shape(problem, chain);
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
   std::erase_if(tiles, [&](const HopperTile& tile) {
     return hopper_shape(problem, chain, feed, tile).stages < kFewestStages ||
            (feed == HopperFeed::threads && tile.m != kGatherers);
   });
-  std::ranges::stable_sort(tiles, {}, [&](const HopperTile& tile) {
-    return cost(shape, feed, problem.input().dtype, tile);
-  });
+  std::ranges::stable_sort(
+      tiles, {}, [&](const HopperTile& tile) { return cost(problem, chain, feed, tile); });
   return tiles;
 }
 
