@@ -24,7 +24,7 @@ inline void need_hopper_convolution(const Question& question, Verdict& verdict,
     need_tf32(question, verdict);
   } else {
     verdict.need(input.dtype == DType::f16 || input.dtype == DType::bf16, RejectCode::DataType,
-                 "input", name_of(input.dtype), "f16 or bf16", "gpu_conv multiplies f32");
+                 "input", name_of(input.dtype), "f16 or bf16");
   }
   verdict.need(op.weights.dtype == input.dtype, RejectCode::DataType, "filter",
                name_of(op.weights.dtype), name_of(input.dtype));

@@ -41,7 +41,6 @@ class HopperProgram final : public Program {
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
-        pairs_(feed == HopperFeed::threads && hopper_gathers_pairs(shape_)),
         stored_bytes_(static_cast<std::uintptr_t>(use_.together) *
                       size_of(problem.output().dtype)) {
     const ConvGeometry& g = shape_.geometry;
@@ -67,7 +66,7 @@ class HopperProgram final : public Program {
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
     bool aligned = is_multiple(arguments.output, stored_bytes_) &&
-                   (!pairs_ || is_multiple(arguments.input, kPairBytes));
+                   (!use_.pairs || is_multiple(arguments.input, kPairBytes));
     for (std::size_t i = 0; i < kMaps; ++i) aligned &= !maps_[i] || is_multiple(bases[i], 16);
     if (aligned) {
       fill_in(call, bases, maps, scratch);
@@ -108,7 +107,6 @@ class HopperProgram final : public Program {
   ChainArguments chain_;
   HopperTile tile_;
   HopperShape use_;
-  bool pairs_;                            ///< of pixels are gathered
   std::uintptr_t stored_bytes_;           ///< of a thread at once
   std::optional<TensorMap> maps_[kMaps];  ///< those that the launch uses
 };
@@ -134,8 +132,7 @@ class HopperRecipe final : public Recipe {
         define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
         define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +
         define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit) +
-        define("PAIRS", feed_ == HopperFeed::threads && hopper_gathers_pairs(shape_)) +
-        define("TOGETHER", use.together);
+        define("PAIRS", use.pairs) + define("TOGETHER", use.together);
     std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
     headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
     return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);

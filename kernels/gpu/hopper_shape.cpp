@@ -19,7 +19,7 @@ using cpu::View;
 constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
                                  {128, 128}, {256, 64},  {128, 64}};
 constexpr std::int64_t kDepth = 64;  ///< of a step in 16 bits
-constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatherers = 128;
+constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatheredRows = 128;
 /// Two warpgroups that gather leave registers for the sums of tiles so wide.
 constexpr int kWidestOfTwo = 128;
 constexpr int kRowBytes = 128, kProductBytes = 32, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
@@ -65,7 +65,6 @@ std::int64_t row_values(DType dtype) {
 TensorMap map_of(DType dtype, std::int64_t innermost) {
   TensorMap map;
   map.dtype = dtype;
-  map.tf32 = dtype == DType::f32;
   map.length[0] = static_cast<std::uint64_t>(innermost);
   map.rank = 1;
   return map;
@@ -144,7 +143,10 @@ HopperGather hopper_gather(const ConvShape& shape) {
   return gather;
 }
 
-bool hopper_gathers_pairs(const ConvShape& shape) {
+namespace {
+
+/// As far as lengths and strides decide it.
+bool may_gather_pairs(const ConvShape& shape) {
   const ConvGeometry& g = shape.geometry;
   for (std::size_t axis : {0, 1, 3})
     if (g.input.len[axis] > 1 && g.input.stride[axis] % 2 != 0) return false;
@@ -153,6 +155,8 @@ bool hopper_gathers_pairs(const ConvShape& shape) {
          g.input.len[4] % 2 == 0 && g.output.len[4] % 2 == 0 &&
          hopper_gather(shape).channels * g.filter[1] * row_words <= kMostWords;
 }
+
+}  // namespace
 
 std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input) {
   const ConvGeometry& g = shape.geometry;
@@ -197,6 +201,8 @@ HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, Hopper
   shape.stages = static_cast<int>(
       std::clamp((kMostShared - fixed) / stage, std::int64_t{0}, std::int64_t{kMostStages}));
   shape.shared_bytes = static_cast<unsigned>(fixed + shape.stages * stage);
+  // Two groups of threads in each warpgroup, then.
+  shape.pairs = gathers && may_gather_pairs(conv) && shape.stages >= 2 * shape.producers;
   return shape;
 }
 
@@ -299,7 +305,7 @@ double cost(const Problem& problem, const SplitChain& chain, HopperFeed feed,
   double step = static_cast<double>(tile.m) * tile.n * kDepth / kProductsPerCycle + kCyclesPerStep;
   if (feed == HopperFeed::threads)
     step += (g.filter[1] * g.filter[2] == 1 ? kCyclesToGatherOneTap : kCyclesToGatherTaps) *
-            (hopper_gathers_pairs(conv) ? 1.0 : kPixelByPixel[shape.producers]);
+            (shape.pairs ? 1.0 : kPixelByPixel[shape.producers]);
   // Along planes, channels that a tile has too many are left out.
   const bool planes = shape.store == HopperStore::planes;
   const double columns =
@@ -316,7 +322,7 @@ std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& c
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
   std::erase_if(tiles, [&](const HopperTile& tile) {
     return hopper_shape(problem, chain, feed, tile).stages < kFewestStages ||
-           (feed == HopperFeed::threads && tile.m != kGatherers);
+           (feed == HopperFeed::threads && tile.m != kGatheredRows);
   });
   std::ranges::stable_sort(
       tiles, {}, [&](const HopperTile& tile) { return cost(problem, chain, feed, tile); });

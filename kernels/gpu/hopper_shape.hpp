@@ -15,6 +15,11 @@ enum class HopperStore { threads, copies, planes };
 struct HopperShape {
   int producers = 1;  ///< warpgroups that bring factors; two more multiply
   int stages = 0;     ///< tiles of both factors on their way or in use
+  /// Threads gather two pixels at once, a word with each load: where columns are neighbours in
+  /// memory, the filter takes each, rows are of even lengths at even distances, registers hold a
+  /// step's words, and there is a stage for each group of threads. The input starts at a multiple
+  /// of 4 bytes, then.
+  bool pairs = false;
   HopperStore store{};
   int together = 1;  ///< results that a thread stores at once, at a multiple of as many
   unsigned shared_bytes = 0;
@@ -38,17 +43,13 @@ std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed, DType inpu
 /// Filters beside gathered pixels that are gathered too, and stay in shared memory: the copy engine
 /// wants a filter's taps together, channel by channel, and filters at multiples of 16 bytes.
 bool hopper_gathers_filters(const ConvShape& shape);
-/// Whether threads gather two pixels at once, a word with each load: where columns are neighbours
-/// in memory, the filter takes each, rows are of even lengths at even distances, and registers hold
-/// a step's words. The input starts at a multiple of 4 bytes, then.
-bool hopper_gathers_pairs(const ConvShape& shape);
-/// Rows of all of a tile's columns, for those.
+/// K, up to a multiple of the tile's width: rows of filters that stay, for each step.
 std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile);
 
 /// Elements from pixel to pixel, if they lie at equal distances in order of batch, height, width.
 std::optional<std::int64_t> pixel_stride(const cpu::View& view);
 
-/// The maps of a launch. `to` is not set. Factors of f32 are rounded to tf32.
+/// The maps of a launch. `to` is not set.
 TensorMap hopper_input_map(const cpu::ConvGeometry& g, DType dtype, int pixels);
 TensorMap hopper_weight_map(const cpu::ConvGeometry& g, DType dtype, HopperFeed feed, int channels);
 TensorMap hopper_output_map(const cpu::ConvGeometry& g, DType dtype);

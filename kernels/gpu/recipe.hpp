@@ -48,7 +48,8 @@ class Program {
 };
 
 /// How to make a kernel: a pure function of problem, chain and configuration. Batch, height, width
-/// and strides are in the program and not in the source, so that one binary serves all sizes.
+/// and strides are in the program and, but for what they allow to load or store together, not in
+/// the source, so that one binary serves many sizes.
 class Recipe {
  public:
   virtual ~Recipe() = default;

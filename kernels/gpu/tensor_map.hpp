@@ -17,8 +17,7 @@ struct TensorMap {
 
   std::byte* to = nullptr;  ///< where the encoded map goes: a place in the call's arguments
   const void* base = nullptr;
-  DType dtype{};
-  bool tf32 = false;  ///< f32 that copies round to it, ties to even
+  DType dtype{};  ///< f16, bf16, or f32, which copies round to tf32, ties to even
   unsigned rank = 0;
   std::array<std::uint64_t, 4> length{1, 1, 1, 1};
   std::array<std::uint64_t, 3> stride{};          ///< bytes, of all axes but the innermost

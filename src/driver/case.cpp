@@ -110,10 +110,10 @@ Case::Case(ProblemSpec problem, const CaseOptions& options)
 void Case::compile(fuseplanHandle_t handle) {
   check(fuseplanCompilePlan(handle, plan()));
   if (problem_.conv() == nullptr || problem_.input.type != fuseplanFloat) return;
-  fuseplanFusionSupport_t support{};
-  support.structSize = sizeof support;
-  check(fuseplanQueryFusionSupport(handle, plan(), &support));
-  expect_tf32(support.solver != nullptr ? rounding_of(support.solver) : Tf32::no);
+  fuseplanPlanInfo_t info{};
+  info.structSize = sizeof info;
+  check(fuseplanPlanGetInfo(handle, plan(), &info));
+  expect_tf32(rounding_of(info.solver));
 }
 
 void Case::expect_tf32(Tf32 rounds) {

@@ -185,6 +185,22 @@ TEST(EmulatedHopper, GathersFromAnyAddress) {
   }
 }
 
+// Random values are hardly ever halfway between two of tf32.
+TEST(EmulatedHopper, TiesOfTf32GoToEven) {
+  const Handle handle = emulated_handle("--cache=mem --tf32=1 --pin=gpu_hopper:128x64");
+  std::vector<double> ties(16 * 8);
+  for (std::size_t i = 0; i < ties.size(); ++i)
+    ties[i] = 1 + static_cast<double>(2 * (i % 7) + 1) / 2048;
+  for (int misalign : {0, 1}) {
+    EmulatedCase c(driver::parse_problem("f32:1x8x6x6:nhwc;conv(f32:16x8x1x1:nhwc)"),
+                   {.misalign = misalign});
+    c.set_parameter(0, ties);
+    c.compile(handle.get());
+    c.execute(handle.get());
+    EXPECT_TRUE(c.compare().ok()) << misalign << ": " << c.compare().describe();
+  }
+}
+
 // One binary where two pixels are gathered at once, rows having an even number of columns at even
 // distances, and one where they are not; each for all sizes whose results leave four at a time.
 TEST(EmulatedHopper, GathersPairsWhereRowsAreEven) {
@@ -222,6 +238,9 @@ TEST_F(DeviceHopper, GatheredPairs) {
            "f16:2x8x10x12:nchw;conv(f16:64x8x7x7,pad=3x3)",
            "f16:2x3x12x16:nchw;conv(f16:64x3x3x3,pad=1x1);scale_shift(f32:1x64x1x1)",
            "f16:2x16x8x6:nchw;conv(f16:40x16x2x3,pad=1x1)->f16:2x40x9x6:nhwc",
+           // Filters that stay and leave room for as many stages as groups gather, and for fewer.
+           "f16:2x120x8x8:nchw;conv(f16:64x120x3x3:nhwc,pad=1x1)",
+           "f16:2x140x8x8:nchw;conv(f16:64x140x3x3:nhwc,pad=1x1)",
        })
     expect_right_in_all_orders(handle, problem, "gpu_hopper_gather");
   expect_right_in_tiles("gpu_hopper_gather", {"128x256", "128x192", "128x128"},

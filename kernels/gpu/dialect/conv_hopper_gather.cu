@@ -60,6 +60,9 @@ FP_FN void fp_fill_stage(const fp_args& a, const fp_shared& s, const fp_turn& tu
 
 template <class window>
 FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
+  constexpr unsigned groups = FP_PRODUCERS * 128 / window::threads;
+  // Else a group could meet its stage's barrier two phases late, whose parity is that of now.
+  static_assert(groups <= FP_STAGES, "a stage for each group");
   const unsigned group = fp_warp() * 32 / window::threads;
   const unsigned pixel = fp_thread() % window::threads * (FP_BM / window::threads);
   unsigned next = 0;  // whose turn it is
@@ -72,7 +75,7 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
     FP_ONE_BY_ONE
     for (unsigned step = 0; step < FP_STEPS; ++step) {
       if (next == group) fp_fill_stage(a, s, turn, from, step, first.channel);
-      next = next + 1 == FP_PRODUCERS * 128 / window::threads ? 0 : next + 1;
+      next = next + 1 == groups ? 0 : next + 1;
       fp_advance(a, from);
       fp_next(turn);
     }

@@ -343,7 +343,8 @@ FP_FN float fp_load_factor(const void* base, long long index) {
   return fp_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);
 }
 
-// Pointers off a 16-byte boundary, which the copy engine cannot take: a thread computes an output.
+// Pointers off the boundaries that the copy engine, or what is loaded and stored together, needs: a
+// thread computes an output.
 FP_KERNEL(fp_conv_plain, 256) {
   const unsigned long long index = fp_block() * 256ull + fp_thread();
   const unsigned pixel = (unsigned)(index / FP_K), channel = (unsigned)(index % FP_K);

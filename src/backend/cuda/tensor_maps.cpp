@@ -13,7 +13,7 @@ using gpu::TensorMap;
 
 // CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
 // CUtensorMapFloatOOBfill
-constexpr int kHalf = 6, kFloat = 7, kBFloat16 = 9, kTFloat32 = 11;
+constexpr int kHalf = 6, kBFloat16 = 9, kTFloat32 = 11;
 constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromoteTo256 = 3, kFillWithZeros = 0;
 
 int type_of(const TensorMap& map) {
@@ -23,7 +23,7 @@ int type_of(const TensorMap& map) {
     case DType::bf16:
       return kBFloat16;
     case DType::f32:
-      return map.tf32 ? kTFloat32 : kFloat;
+      return kTFloat32;
     default:
       fail(Status::InternalError, "no tensor map of {}", name_of(map.dtype));
   }
