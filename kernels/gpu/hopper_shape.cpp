@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/integer.hpp"
@@ -16,22 +15,12 @@ namespace {
 using cpu::ConvGeometry;
 using cpu::View;
 
-constexpr HopperTile kTiles[] = {{128, 256}, {256, 128}, {128, 192},
-                                 {128, 128}, {256, 64},  {128, 64}};
 constexpr std::int64_t kDepth = 64;  ///< of a step in 16 bits
-constexpr int kMostShared = 227 << 10, kMostStages = 8, kFewestStages = 3, kGatheredRows = 128;
+constexpr int kMostShared = 227 << 10, kMostStages = 8;
 /// Two warpgroups that gather leave registers for the sums of tiles so wide.
 constexpr int kWidestOfTwo = 128;
 constexpr int kRowBytes = 128, kProductBytes = 32, kBoxes = 4, kBoxRows = 64, kBarrierBytes = 16;
 constexpr int kPlanesBytes = 2 * 32 * 68 * 4;  // FP_BYTES_PLANES
-// Of an H200, in cycles, fitted to the times of all tiles of ten layers in NHWC, and to those of
-// three tiles of six in NCHW.
-constexpr double kMultiprocessors = 132, kProductsPerCycle = 1700, kCyclesPerStep = 110;
-constexpr double kCyclesToFill = 250, kFinishedPerCycle = 8.3, kFinishedPerCycleInPlanes = 5;
-// What gathering adds to a step, of pairs of pixels: of taps that read what others have read, and
-// of one. Pixel by pixel it takes more, by warpgroups that gather.
-constexpr double kCyclesToGatherTaps = 360, kCyclesToGatherOneTap = 800;
-constexpr double kPixelByPixel[] = {1, 2.2, 1.4};
 // What copies of four axes can express.
 constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8, kMostTap = 255;
 // Of what is gathered: a thread has registers for so many taps along an axis, and offsets within a
@@ -39,10 +28,6 @@ constexpr std::int64_t kLowestCorner = -128, kHighestCorner = 127, kMostStep = 8
 constexpr std::int64_t kMostTaps = 7, kMostReach = (std::int64_t{1} << 32) - 1;
 constexpr std::int64_t kMostWords = 64;  ///< that a thread has on their way
 constexpr std::int64_t kTogether = 8;    ///< values of 16 bytes, at whose multiples copies start
-
-std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
-  return ceil_div(g.output.len[0] * g.output.pixels(), tile.m) * ceil_div(g.group_outputs, tile.n);
-}
 
 /// Fills in lengths and strides of axes outside the innermost. An axis of length 1 is never walked
 /// along: its stride is one that the rules for strides like.
@@ -261,8 +246,8 @@ std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
   const ConvGeometry& g = shape.geometry;
   if (g.filter[1] > kMostTaps || g.filter[2] > kMostTaps)
     return fmt::format("one of {} x {} taps", g.filter[1], g.filter[2]);
-  const HopperTile& smallest = kTiles[std::size(kTiles) - 1];
-  if (hopper_shape(problem, {}, HopperFeed::threads, smallest).stages < kFewestStages)
+  if (hopper_shape(problem, {}, HopperFeed::threads, kSmallestHopperTile).stages <
+      kFewestHopperStages)
     return fmt::format(
         "{} values that do not lie as KCRS without gaps, each filter at a multiple of 8",
         g.filter[1] * g.filter[2] * g.group_inputs * g.group_outputs);
@@ -270,12 +255,6 @@ std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
                              (g.input.len[4] - 1) * g.input.stride[4];
   if (reach > kMostReach) return fmt::format("one whose step reads from {} elements", reach + 1);
   return std::nullopt;
-}
-
-bool hopper_fills_device(const Problem& problem) {
-  const HopperTile& smallest = kTiles[std::size(kTiles) - 1];
-  return static_cast<double>(tile_count(cpu::geometry_of(problem), smallest)) >=
-         kMultiprocessors / 2;
 }
 
 std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
@@ -288,52 +267,6 @@ std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
       if (corner < kLowestCorner || corner > kHighestCorner)
         return fmt::format("filter and padding that move the image's edge by {} pixels", corner);
   }
-  return std::nullopt;
-}
-
-namespace {
-
-/// Cycles of a launch: tiles run in waves, each as long as its products, what gathering adds to
-/// them, and then its chain and stores, which nothing hides. A step of half as many values in f32
-/// takes the tensor cores as long as one in 16 bits.
-double cost(const Problem& problem, const SplitChain& chain, HopperFeed feed,
-            const HopperTile& tile) {
-  const ConvShape conv(problem, chain);
-  const ConvGeometry& g = conv.geometry;
-  const HopperShape shape = hopper_shape(problem, chain, feed, tile);
-  const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
-  double step = static_cast<double>(tile.m) * tile.n * kDepth / kProductsPerCycle + kCyclesPerStep;
-  if (feed == HopperFeed::threads)
-    step += (g.filter[1] * g.filter[2] == 1 ? kCyclesToGatherOneTap : kCyclesToGatherTaps) *
-            (shape.pairs ? 1.0 : kPixelByPixel[shape.producers]);
-  // Along planes, channels that a tile has too many are left out.
-  const bool planes = shape.store == HopperStore::planes;
-  const double columns =
-      planes ? static_cast<double>(std::min<std::int64_t>(tile.n, g.group_outputs)) : tile.n;
-  const double finish = tile.m * columns / (planes ? kFinishedPerCycleInPlanes : kFinishedPerCycle);
-  return waves * (static_cast<double>(hopper_steps(conv, feed, problem.input().dtype)) * step +
-                  kCyclesToFill + finish);
-}
-
-}  // namespace
-
-std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
-                                     HopperFeed feed) {
-  std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
-  std::erase_if(tiles, [&](const HopperTile& tile) {
-    return hopper_shape(problem, chain, feed, tile).stages < kFewestStages ||
-           (feed == HopperFeed::threads && tile.m != kGatheredRows);
-  });
-  std::ranges::stable_sort(
-      tiles, {}, [&](const HopperTile& tile) { return cost(problem, chain, feed, tile); });
-  return tiles;
-}
-
-std::string to_text(const HopperTile& tile) { return fmt::format("{}x{}", tile.m, tile.n); }
-
-std::optional<HopperTile> parse_hopper_tile(std::string_view text) {
-  for (const HopperTile& tile : kTiles)
-    if (to_text(tile) == text) return tile;
   return std::nullopt;
 }
 

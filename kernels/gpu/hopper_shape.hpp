@@ -11,6 +11,9 @@ namespace fuseplan::gpu {
 /// stores of threads that go along pixels instead of channels.
 enum class HopperStore { threads, copies, planes };
 
+inline constexpr HopperTile kSmallestHopperTile{128, 64};
+inline constexpr int kFewestHopperStages = 3;  ///< with which a tile is worth its start
+
 /// What a tile takes of a multiprocessor, and how it writes the output.
 struct HopperShape {
   int producers = 1;  ///< warpgroups that bring factors; two more multiply
