@@ -20,11 +20,13 @@ inline void need_hopper_convolution(const Question& question, Verdict& verdict,
   if (!verdict.accepted()) return;
   const ConvOp& op = *question.problem.conv();
   const Tensor& input = question.problem.input();
-  if (feed == gpu::HopperFeed::copies && input.dtype == DType::f32) {
+  const bool takes_f32 = feed == gpu::HopperFeed::copies;
+  if (takes_f32 && input.dtype == DType::f32) {
     need_tf32(question, verdict);
   } else {
     verdict.need(input.dtype == DType::f16 || input.dtype == DType::bf16, RejectCode::DataType,
-                 "input", name_of(input.dtype), "f16 or bf16");
+                 "input", name_of(input.dtype),
+                 takes_f32 ? "f16, bf16, or f32 rounded to tf32" : "f16 or bf16");
   }
   verdict.need(op.weights.dtype == input.dtype, RejectCode::DataType, "filter",
                name_of(op.weights.dtype), name_of(input.dtype));
