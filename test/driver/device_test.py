@@ -93,7 +93,7 @@ class Device(DriverCase):
         self.assertEqual(roles["graph, fused in tf32"], "beyond")
         row, peer, said = self.device_row("--options=--tf32=1")
         self.assertTrue(row["verified"] and peer["agrees"], said)
-        self.assertEqual(row["solver"], "gpu_tensor")
+        self.assertEqual(row["solver"], "gpu_hopper")
         roles = {way["way"]: way["role"] for way in peer["ways"]}
         self.assertEqual(roles["graph, fused in tf32"], "contender")
 
