@@ -95,20 +95,16 @@ FP_FN void fp_fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: 
 
 // 16 bits at base[index], above them zeros, or 32. `bytes` is 2 or 4, which the compiler must not
 // know: it would take two instructions and a carry for the address, where a product takes one.
-FP_FN unsigned fp_get16(const void* base, unsigned index, unsigned bytes) {
-  unsigned value;
-  asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global.u16 %0, [at];\n}"
-               : "=r"(value)
-               : "l"(base), "r"(index), "r"(bytes));
-  return value;
-}
-FP_FN unsigned fp_get32(const void* base, unsigned index, unsigned bytes) {
-  unsigned value;
-  asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global.u32 %0, [at];\n}"
-               : "=r"(value)
-               : "l"(base), "r"(index), "r"(bytes));
-  return value;
-}
+#define FP_GET(name, type)                                                                         \
+  FP_FN unsigned name(const void* base, unsigned index, unsigned bytes) {                          \
+    unsigned value;                                                                                \
+    asm volatile("{\n.reg .b64 at;\nmad.wide.u32 at, %2, %3, %1;\nld.global." type " %0, [at];\n}" \
+                 : "=r"(value)                                                                     \
+                 : "l"(base), "r"(index), "r"(bytes));                                             \
+    return value;                                                                                  \
+  }
+FP_GET(fp_get16, "u16")
+FP_GET(fp_get32, "u32")
 // Four bytes of the two words: `selector` has a digit for each, the lowest byte's first, which
 // counts from the first word's lowest byte on.
 FP_FN unsigned fp_permute(unsigned first, unsigned second, unsigned selector) {
