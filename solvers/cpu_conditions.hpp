@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ inline void need_real_data(const Question& question, Verdict& verdict) {
     need(element.tensor, "added tensor", element.op);
 }
 
+/// Which tensors must be f32, f16 or bf16: all, the convolution's factors (what its chain reads and
+/// stores may be 8-bit integers), or none.
+enum class RealData : std::uint8_t { all, factors, none };
+
 /// No op that takes sums over the whole batch.
 inline void need_one_pass(const Question& question, Verdict& verdict) {
   for (std::size_t i = 0; i < question.problem.ops().size(); ++i) {
@@ -44,8 +49,11 @@ inline void need_one_pass(const Question& question, Verdict& verdict) {
 
 /// A convolution kernel takes real data unless it says otherwise.
 inline void need_convolution(const Question& question, Verdict& verdict, bool present,
-                             bool real = true) {
-  if (real) need_real_data(question, verdict);
+                             RealData real = RealData::all) {
+  if (real == RealData::all) need_real_data(question, verdict);
+  const DType input = question.problem.input().dtype;
+  verdict.need(real != RealData::factors || is_real(input), RejectCode::DataType, "input",
+               name_of(input), "f32, f16 or bf16");
   need_one_pass(question, verdict);
   const bool has = question.problem.conv() != nullptr;
   verdict.need(has == present, RejectCode::Sequence, "first op",

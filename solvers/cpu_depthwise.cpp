@@ -26,7 +26,7 @@ class CpuDepthwise final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true, !is_byte(question.problem.input().dtype));
+    need_convolution(question, verdict, true, RealData::none);
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] == 1, RejectCode::Convolution, "input channels of a group",

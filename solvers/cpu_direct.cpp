@@ -16,7 +16,7 @@ class CpuDirect final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true);
+    need_convolution(question, verdict, true, RealData::factors);
     if (!verdict.accepted()) return;
     need_layout(verdict,
                 cpu::direct_refusal(question.problem, question.chain, target_of(question)));

@@ -16,7 +16,7 @@ class CpuGrouped final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true, !is_byte(question.problem.input().dtype));
+    need_convolution(question, verdict, true, RealData::none);
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(op.weights.lens[1] > 1 || op.weights.lens[0] > op.conv.groups,
@@ -27,7 +27,8 @@ class CpuGrouped final : public Solver {
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
     verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
-                 "several groups of at most 16 input channels, in one layout", {}, 0);
+                 "several groups of at most 16 input channels, output in the input's layout", {},
+                 0);
   }
 
   Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }

@@ -16,7 +16,7 @@ class CpuInt8 final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true, false);
+    need_convolution(question, verdict, true, RealData::none);
     const DType input = question.problem.input().dtype;
     verdict.need(is_byte(input), RejectCode::DataType, "input", name_of(input), "i8 or u8");
     if (!verdict.accepted()) return;

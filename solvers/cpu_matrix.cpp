@@ -40,7 +40,7 @@ class CpuMatrix final : public Solver {
   void accepts(const Question& question, Verdict& verdict) const override {
     const DType input = question.problem.input().dtype;
     const cpu::Extensions& has = question.traits.extensions;
-    need_convolution(question, verdict, true, !is_byte(input));
+    need_convolution(question, verdict, true, RealData::none);
     const bool tiles = is_byte(input) ? has.tiles_int8 : has.tiles_bf16;
     verdict.need(
         tiles, RejectCode::Device, "instruction set", question.traits.to_text(),

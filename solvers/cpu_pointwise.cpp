@@ -16,7 +16,7 @@ class CpuPointwise final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, false, false);
+    need_convolution(question, verdict, false, RealData::none);
     if (!verdict.accepted()) return;
     need_layout(verdict,
                 cpu::pointwise_refusal(question.problem, question.chain, question.traits.isa));

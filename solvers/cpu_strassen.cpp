@@ -25,7 +25,7 @@ class CpuStrassen final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true);
+    need_convolution(question, verdict, true, RealData::factors);
     if (!verdict.accepted()) return;
     const Problem& problem = question.problem;
     const auto geometry = cpu::conv1x1_geometry_refusal(problem);

@@ -26,7 +26,7 @@ class CpuWinograd final : public Solver {
 
   void accepts(const Question& question, Verdict& verdict) const override {
     need_vector_isa(question, verdict);
-    need_convolution(question, verdict, true);
+    need_convolution(question, verdict, true, RealData::factors);
     if (!verdict.accepted()) return;
     const ConvOp& op = *question.problem.conv();
     verdict.need(!op.conv.strict, RejectCode::Attribute, "strict", "1", "0",

@@ -8,13 +8,29 @@
 namespace fuseplan::cpu {
 namespace {
 
+// Elements: several vectors of them are within an instruction's displacement.
+constexpr std::int64_t kMostLaneStride = 1 << 22;
+
+/// Lanes of one operand.
+struct Lanes {
+  bool differ;          ///< otherwise one value serves all
+  std::int64_t stride;  ///< bytes, where they are not contiguous
+};
+Lanes lanes_of(const View& view, DType dtype, std::size_t axis) {
+  const std::int64_t stride = view.stride[axis];
+  if (stride <= 1 || view.len[axis] == 1) return {stride == 1, 0};
+  return {true, stride * static_cast<std::int64_t>(size_of(dtype))};
+}
+
 FinishTensor finish_tensor(const View& view, DType dtype, std::size_t lane) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  const Lanes lanes = lanes_of(view, dtype, lane);
   return {.dtype = dtype,
-          .per_lane = view.stride[lane] == 1,
+          .per_lane = lanes.differ,
           .channel = view.stride[1] * bytes,
           .row = view.stride[3] * bytes,
-          .column = view.stride[4] * bytes};
+          .column = view.stride[4] * bytes,
+          .lane_stride = lanes.stride};
 }
 
 /// The body without what storing to `output` does anyway: a last maximum with 0 where nothing below
@@ -47,11 +63,9 @@ std::optional<std::string> lane_refusal(const ChainTensors& tensors) {
     return "neither channels nor the innermost spatial axis are contiguous in the output";
   for (std::size_t i = 0; i < tensors.elements.size(); ++i) {
     const std::int64_t stride = tensors.elements[i].view.stride[lane];
-    if (stride > 1 && tensors.output.len[lane] > 1)
-      return fmt::format(
-          "operand {} has stride {} along the output's contiguous axis, where 1 or a broadcast is "
-          "needed",
-          i, stride);
+    if (stride > kMostLaneStride)
+      return fmt::format("operand {} has stride {} along the output's contiguous axis, at most {}",
+                         i, stride, kMostLaneStride);
   }
   return std::nullopt;
 }
@@ -63,8 +77,10 @@ RowsSpec rows_spec(const ChainTensors& tensors, const SplitChain& chain, Isa isa
   spec.input = input;
   spec.output = tensors.dtype;
   spec.lanes_are_channels = tensors.lane_axis == 1;
-  for (const ElementView& element : tensors.elements)
-    spec.elements.push_back({element.dtype, element.view.stride[tensors.lane_axis] == 1});
+  for (const ElementView& element : tensors.elements) {
+    const Lanes lanes = lanes_of(element.view, element.dtype, tensors.lane_axis);
+    spec.elements.push_back({element.dtype, lanes.differ, lanes.stride});
+  }
   return spec;
 }
 

@@ -122,17 +122,18 @@ struct Refusal {
 class DirectRefusal : public ::testing::TestWithParam<Refusal> {};
 INSTANTIATE_TEST_SUITE_P(
     Reasons, DirectRefusal,
-    ::testing::Values(Refusal{"f32:1x8x4x4:nchw;bias(f32:1x8x1x1:nchw)->f32:1x8x4x4:nchw",
-                              Isa::avx512, "no convolution"},
-                      Refusal{kResidual, Isa::portable, "AVX2"},
-                      Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x1x1:nchw,pad=0x0,stride=1x1,"
-                              "dilation=1x1,groups=1)"
-                              "->f32:1x8x4x4:s256,32,8,2",
-                              Isa::avx2, "contiguous"},
-                      Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x3x3:nchw,pad=1x1,stride=1x1,"
-                              "dilation=1x1,groups=1)"
-                              ";add(f32:1x8x4x4:nhwc)->f32:1x8x4x4:nchw",
-                              Isa::avx2, "operand 0 has stride 8"}));
+    ::testing::Values(
+        Refusal{"f32:1x8x4x4:nchw;bias(f32:1x8x1x1:nchw)->f32:1x8x4x4:nchw", Isa::avx512,
+                "no convolution"},
+        Refusal{kResidual, Isa::portable, "AVX2"},
+        Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x1x1:nchw,pad=0x0,stride=1x1,"
+                "dilation=1x1,groups=1)"
+                "->f32:1x8x4x4:s256,32,8,2",
+                Isa::avx2, "contiguous"},
+        Refusal{"f32:1x8x4x4:nchw;conv(f32:8x8x3x3:nchw,pad=1x1,stride=1x1,"
+                "dilation=1x1,groups=1)"
+                ";add(f32:1x8x4x4:s640000000,80000000,20000000,5000000)->f32:1x8x4x4:nchw",
+                Isa::avx2, "operand 0 has stride 5000000"}));
 
 TEST_P(DirectRefusal, SaysWhy) {
   const Problem problem = parse_problem(GetParam().problem);

@@ -29,14 +29,18 @@ void run_random_rows(cpu::Isa isa, Random& random, const Size& size) {
                      lanes = random.between(1, size.max_lanes);
   spec.touching = lanes >= 16 && random.between(0, 1) != 0;
   const bool gaps = !spec.touching;
-  RowsTensor input(spec.input, rows, lanes, gaps, random),
+  const auto turned = [&] { return gaps && random.between(0, 2) == 0; };
+  RowsTensor input(spec.input, rows, lanes, gaps, random, turned()),
       output(spec.output, rows, lanes, gaps, random);
   std::vector<std::unique_ptr<RowsTensor>> elements;
   std::vector<const void*> element_data;
   std::vector<std::int64_t> element_steps;
-  for (const auto& element : spec.elements) {
+  spec.input_lane_stride = input.lane_stride();
+  for (auto& element : spec.elements) {
     elements.push_back(std::make_unique<RowsTensor>(
-        element.dtype, rows, element.per_lane ? lanes : 1, gaps || !element.per_lane, random));
+        element.dtype, rows, element.per_lane ? lanes : 1, gaps || !element.per_lane, random,
+        element.per_lane && turned()));
+    element.lane_stride = elements.back()->lane_stride();
     element_data.push_back(elements.back()->buffer.data());
     element_steps.push_back(elements.back()->step);
   }

@@ -11,18 +11,21 @@
 namespace fuseplan::test {
 namespace {
 
-/// Rows of random data, and what a call needs besides.
+/// Rows of random data, and what a call needs besides; some of it is turned, as `spec` then says.
 struct Rows {
-  Rows(const cpu::RowsSpec& spec, std::int64_t row_count, std::int64_t lane_count, Random& random)
+  Rows(cpu::RowsSpec& spec, std::int64_t row_count, std::int64_t lane_count, Random& random)
       : rows(row_count),
         lanes(lane_count),
         across(spec.lanes_are_channels),
-        input(spec.input, rows, lanes, true, random),
+        input(spec.input, rows, lanes, true, random, random.between(0, 2) == 0),
         channels(DType::f32, kChannels, across ? lanes : rows, true, random) {
-    for (const auto& element : spec.elements) {
+    spec.input_lane_stride = input.lane_stride();
+    for (auto& element : spec.elements) {
       per_lane.push_back(element.per_lane);
-      elements.push_back(std::make_unique<RowsTensor>(element.dtype, rows,
-                                                      element.per_lane ? lanes : 1, true, random));
+      const bool turned = element.per_lane && random.between(0, 2) == 0;
+      elements.push_back(std::make_unique<RowsTensor>(
+          element.dtype, rows, element.per_lane ? lanes : 1, true, random, turned));
+      element.lane_stride = elements.back()->lane_stride();
       data.push_back(elements.back()->buffer.data());
       steps.push_back(elements.back()->step);
     }
@@ -80,7 +83,7 @@ cpu::SumsSpec random_spec(cpu::Isa isa, Random& random, const Size& size) {
 }
 
 void run_random_sums(cpu::Isa isa, Random& random, const Size& size) {
-  const cpu::SumsSpec spec = random_spec(isa, random, size);
+  cpu::SumsSpec spec = random_spec(isa, random, size);
   const Rows data(spec.rows, random.between(1, size.max_rows), random.between(1, size.max_lanes),
                   random);
   const CodeMemory code(cpu::emit_sums(spec));

@@ -40,30 +40,35 @@ class GuardedBuffer {
   std::byte *base_, *data_;
 };
 
-/// Rows of lanes with gaps between the rows, filled with small integers, which every type holds.
+/// Rows of lanes with gaps between the rows, or the other way round, filled with small integers,
+/// which every type holds.
 struct RowsTensor {
-  RowsTensor(DType type, std::int64_t rows, std::int64_t lanes, bool gaps, Random& random)
+  RowsTensor(DType type, std::int64_t rows, std::int64_t lanes, bool gaps, Random& random,
+             bool turned = false)
       : dtype(type),
         size(static_cast<std::int64_t>(fuseplan::size_of(type))),
-        step((lanes + (gaps ? random.between(0, 5) : 0)) * size),
-        buffer(static_cast<std::size_t>((rows - 1) * step + lanes * size),
+        step(turned ? size : (lanes + (gaps ? random.between(0, 5) : 0)) * size),
+        lane_step(turned ? (rows + random.between(1, 5)) * size : size),
+        buffer(static_cast<std::size_t>((rows - 1) * step + (lanes - 1) * lane_step + size),
                random.between(0, 1) != 0) {
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t l = 0; l < lanes; ++l)
         set(r, l, static_cast<double>(random.between(-40, 40)));
   }
   std::byte* at(std::int64_t row, std::int64_t lane) const {
-    return buffer.data() + row * step + lane * size;
+    return buffer.data() + row * step + lane * lane_step;
   }
   double get(std::int64_t row, std::int64_t lane) const {
-    return load_element(static_cast<Element>(dtype), at(row, 0), lane);
+    return load_element(static_cast<Element>(dtype), at(row, lane), 0);
   }
+  /// For the kernel: bytes from lane to lane where they are not contiguous, or 0.
+  std::int64_t lane_stride() const { return lane_step == size ? 0 : lane_step; }
   void set(std::int64_t row, std::int64_t lane, double value) {
-    store_element(static_cast<Element>(dtype), at(row, 0), lane, value);
+    store_element(static_cast<Element>(dtype), at(row, lane), 0, value);
   }
 
   DType dtype;
-  std::int64_t size, step;
+  std::int64_t size, step, lane_step;
   GuardedBuffer buffer;
 };
 

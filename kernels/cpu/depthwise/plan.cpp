@@ -20,15 +20,6 @@ constexpr std::size_t kColumnAxis = 4;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
-bool columns_fit(const ConvGeometry& g, const std::vector<ElementView>& elements) {
-  const auto contiguous = [](const View& view) { return contiguous_along(view, kColumnAxis); };
-  // An element tensor is read lane by lane, or is the same in all of them.
-  return contiguous(g.input) && contiguous(g.output) &&
-         std::ranges::all_of(elements, [&](const ElementView& element) {
-           return contiguous(element.view) || element.view.stride[kColumnAxis] == 0;
-         });
-}
-
 // Code holds offsets along a row, and over the rows of a tile, as 32-bit immediates.
 bool reach_fits_immediates(const ConvGeometry& g) {
   constexpr std::int64_t kReach = std::int64_t{1} << 26;  // elements
@@ -56,8 +47,10 @@ std::optional<std::string> depthwise_refusal(const Problem& problem, const Split
   if (g.group_inputs != 1)
     return fmt::format("a group has {} input channels, expected 1", g.group_inputs);
   if (!reach_fits_immediates(g)) return "rows are too long for the kernels' 32-bit offsets";
-  if (columns_fit(g, element_views(chain, problem.output()))) return std::nullopt;
-  return "input, output and added tensors must all be contiguous along the columns";
+  if (!contiguous_along(g.input, kColumnAxis) || !contiguous_along(g.output, kColumnAxis))
+    return "input and output must both be contiguous along the columns";
+  const std::vector<ElementView> elements = element_views(chain, problem.output());
+  return lane_refusal({g.output, problem.output().dtype, elements, kColumnAxis});
 }
 
 DepthwisePlan::DepthwisePlan(const Problem& problem, const SplitChain& chain, Isa isa_in)

@@ -88,9 +88,9 @@ std::optional<std::string> direct_refusal(const Problem& problem, const SplitCha
                                           const Target& target) {
   if (problem.conv() == nullptr) return "the plan has no convolution";
   if (target.isa == Isa::portable) return "direct kernels are written for AVX2 and AVX-512 only";
-  for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype, problem.output().dtype})
+  for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype})
     if (!is_real(dtype))
-      return fmt::format("tensors are f32, f16 or bf16 here, not {}", name_of(dtype));
+      return fmt::format("factors are f32, f16 or bf16 here, not {}", name_of(dtype));
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = lane_refusal(shape.tensors())) return refusal;
   const DirectConfig first = leading_configs(shape, target, core_rates("generic")).front();

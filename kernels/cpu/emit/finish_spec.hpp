@@ -17,8 +17,9 @@ struct TilePlace {
 /// A tensor that a chain reads or stores element by element. Steps in bytes.
 struct FinishTensor {
   DType dtype = DType::f32;
-  bool per_lane = true;  ///< contiguous along lanes; otherwise one value for all of them
+  bool per_lane = true;  ///< otherwise one value for all lanes
   std::int64_t channel = 0, row = 0, column = 0;
+  std::int64_t lane_stride = 0;  ///< where lanes are not contiguous; 0 otherwise
   std::int64_t offset(const TilePlace& place) const {
     return place.channel * channel + place.row * row + place.column * column;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/dtype.hpp"
@@ -10,17 +11,20 @@
 
 namespace fuseplan::cpu {
 
-/// A kernel that applies the body of a chain to rows of lanes that are contiguous in memory.
+/// A kernel that applies the body of a chain to rows of lanes that are contiguous in the
+/// output's memory.
 struct RowsSpec {
   Isa isa{};
   Expr body;  ///< SplitChain::body
   DType input{}, output{};
+  std::int64_t input_lane_stride = 0;  ///< bytes, where its lanes are not contiguous; 0 otherwise
   /// Channel leaves change from lane to lane (and are read like a row of floats); otherwise they
   /// change from row to row.
   bool lanes_are_channels = false;
   struct Element {
     DType dtype{};
-    bool per_lane = true;  ///< contiguous along lanes; otherwise one value per row
+    bool per_lane = true;          ///< otherwise one value per row
+    std::int64_t lane_stride = 0;  ///< bytes, where lanes are not contiguous; 0 otherwise
   };
   std::vector<Element> elements;  ///< by SplitChain::elements index
   /// Rows follow one another without a gap in every tensor that has lanes, and hold at least 16 of

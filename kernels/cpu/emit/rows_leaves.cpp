@@ -23,7 +23,8 @@ RowsLeaves::RowsLeaves(VectorCode& code, const RowsSpec& spec)
     : code_(code), spec_(spec), storage_(code, {rdx, rax, rdi}, spec.bf16) {}
 
 void RowsLeaves::plan_streams() {
-  streams_.push_back({.leaf = Leaf::input, .dtype = spec_.input});
+  streams_.push_back(
+      {.leaf = Leaf::input, .dtype = spec_.input, .lane_stride = spec_.input_lane_stride});
   streams_.push_back({.leaf = Leaf::previous, .dtype = spec_.output});
   output_ = 1;
   const Graph& graph = spec_.body.graph;
@@ -38,6 +39,7 @@ void RowsLeaves::plan_streams() {
       const auto& element = spec_.elements.at(static_cast<std::size_t>(node.index));
       stream.dtype = element.dtype;
       stream.per_lane = element.per_lane;
+      stream.lane_stride = element.lane_stride;
     }
     streams_.push_back(stream);
   }
@@ -211,6 +213,14 @@ Xbyak::Address RowsLeaves::address(std::size_t number) {
   return at;
 }
 
+/// Of the current vector where lanes lie apart; in rdx.
+Xbyak::Address RowsLeaves::strided_address(const Stream& stream) {
+  const auto stride = static_cast<int>(stream.lane_stride);
+  code_.imul(rdx, lane(), stride);
+  code_.add(rdx, pointer(stream));
+  return ptr[rdx + number_ * code_.lanes() * stride];
+}
+
 int RowsLeaves::step(const Near& at) const {
   if (at.index != lane().getIdx()) return 0;
   const auto found = std::ranges::find_if(
@@ -227,14 +237,19 @@ std::optional<Source> RowsLeaves::find(const Node& leaf) {
   }
   if (leaf.leaf == Leaf::constant || partial_) return std::nullopt;
   const std::size_t stream = stream_of(leaf.leaf, leaf.index);
-  if (streams_[stream].dtype != DType::f32 || !streams_[stream].reg) return std::nullopt;
+  const Stream& found = streams_[stream];
+  if (found.dtype != DType::f32 || !found.reg || found.lane_stride != 0) return std::nullopt;
   return Source(address(stream));
 }
 
 void RowsLeaves::load(const Vec& d, const Node& leaf) {
   const std::size_t stream = stream_of(leaf.leaf, leaf.index);
   const DType dtype = streams_[stream].dtype;
-  if (partial_) {
+  if (const std::int64_t stride = streams_[stream].lane_stride; stride != 0) {
+    const Xbyak::Address from = strided_address(streams_[stream]);
+    partial_ ? storage_.load_partial_strided(d, from, stride, dtype)
+             : storage_.load_strided(d, from, stride, dtype);
+  } else if (partial_) {
     storage_.load_partial(d, address(stream), dtype);
   } else {
     storage_.load(d, address(stream), dtype);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kernels/cpu/emit/expr_code.hpp"
@@ -45,6 +46,7 @@ class RowsLeaves : public LeafSource {
     int index = 0;
     DType dtype = DType::f32;
     bool per_lane = true;
+    std::int64_t lane_stride = 0;        ///< bytes, where lanes are not contiguous
     std::optional<Xbyak::Reg64> reg{};   ///< of the pointer; otherwise it stays on the stack
     int words = 0;                       ///< on the stack: pointer, step
     std::optional<Xbyak::Address> at{};  ///< of the current vector, once it was asked for
@@ -67,6 +69,7 @@ class RowsLeaves : public LeafSource {
   std::size_t stream_of(Leaf leaf, int index) const;
   Xbyak::Reg64 pointer(const Stream& stream);
   Xbyak::Address address(std::size_t stream);
+  Xbyak::Address strided_address(const Stream& stream);
 
   VectorCode& code_;
   const RowsSpec& spec_;

@@ -50,6 +50,10 @@ class Storage {
   /// `first` on, the others zero.
   void load_narrow_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
                          DType dtype);
+  // The same of lanes that lie `stride` bytes apart: an element at a time.
+  void load_strided(const Vec& d, const Xbyak::Address& from, std::int64_t stride, DType dtype);
+  void load_partial_strided(const Vec& d, const Xbyak::Address& from, std::int64_t stride,
+                            DType dtype);
 
   /// d = its first `count` lanes, and then those of `rest`.
   void replace_rest(const Vec& d, const Vec& rest);
@@ -70,6 +74,10 @@ class Storage {
   void store_bytes(const Xbyak::Address& to, const Vec& v, DType dtype);
   void store_lanes(const Xbyak::Address& to, const Vec& v, int count);
   void store_narrow_lanes(const Xbyak::Address& to, const Xbyak::Xmm& v, int bytes);
+  void gather(const Vec& d, const Xbyak::Address& from, std::int64_t stride, DType dtype,
+              int count);
+  void gather_piece(const Xbyak::Xmm& piece, const Xbyak::RegExp& from, int stride, int size,
+                    int count);
   void copy_elements(const Xbyak::Address& slot, const Xbyak::Address& memory, DType dtype,
                      bool to_memory);
 

@@ -30,7 +30,7 @@ class StripCode {
     code_.mov(kPixels, field(offsetof(StripCall, pixels)));
     if (spec_.last_lanes < code_.lanes()) {
       code_.mov(ecx, spec_.last_lanes);
-      storage_.begin_partial(rcx);
+      storage_.begin_partial(rcx, spec_.last_lanes);
     }
     turns(StripEmitter::most_pixels(spec_));
     turns(1);

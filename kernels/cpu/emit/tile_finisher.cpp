@@ -261,7 +261,8 @@ std::optional<Source> TileFinisher::find(const Node& leaf) {
     return Source(pointers_.output(place_));
   if (leaf.leaf != Leaf::element) return std::nullopt;
   const FinishTensor& element = spec_.elements[static_cast<std::size_t>(leaf.index)];
-  if (element.dtype != DType::f32 || !element.per_lane || !pointers_.is_at_hand(leaf.index))
+  const bool contiguous = element.per_lane && element.lane_stride == 0;
+  if (element.dtype != DType::f32 || !contiguous || !pointers_.is_at_hand(leaf.index))
     return std::nullopt;
   return Source(pointers_.element(leaf.index, place_));
 }
@@ -282,8 +283,10 @@ void TileFinisher::load(const Vec& d, const Node& leaf) {
     default: {
       const FinishTensor& element = spec_.elements[static_cast<std::size_t>(leaf.index)];
       const Xbyak::Address from = pointers_.element(leaf.index, place_);
-      element.per_lane ? load_lanes(d, from, element.dtype)
-                       : storage_.broadcast(d, from, element.dtype);
+      if (!element.per_lane) return storage_.broadcast(d, from, element.dtype);
+      if (element.lane_stride == 0) return load_lanes(d, from, element.dtype);
+      partial_ ? storage_.load_partial_strided(d, from, element.lane_stride, element.dtype)
+               : storage_.load_strided(d, from, element.lane_stride, element.dtype);
     }
   }
 }

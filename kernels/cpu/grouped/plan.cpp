@@ -11,11 +11,9 @@ namespace {
 constexpr std::int64_t kMostInputs = 16;  ///< of a group
 
 bool lanes_fit(const GroupedShape& shape, int axis) {
-  const auto at = static_cast<std::size_t>(axis);
-  return contiguous_along(shape.g.input, axis) && contiguous_along(shape.g.output, axis) &&
-         std::ranges::all_of(shape.elements, [&](const ElementView& element) {
-           return contiguous_along(element.view, axis) || element.view.stride[at] == 0;
-         });
+  ChainTensors tensors = shape.tensors();
+  tensors.lane_axis = static_cast<std::size_t>(axis);
+  return contiguous_along(shape.g.input, axis) && !lane_refusal(tensors);
 }
 
 /// Every block's input is a whole vector: 2 or 4 channels a group, as many in as out. More would
@@ -109,9 +107,9 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
     return fmt::format("a group has {} input channels, expected at most {}", g.group_inputs,
                        kMostInputs);
   if (!shape.fits)
-    return "input, output and added tensors must all be contiguous along the channels (on AVX2 "
-           "with 1 channel a group, or 2 or 4 and a multiple of 8 in all, as many in as out), or "
-           "all along the columns (column stride 1 or 2)";
+    return "input and output must both be contiguous along the channels (on AVX2 with 1 channel a "
+           "group, or 2 or 4 and a multiple of 8 in all, as many in as out), or both along the "
+           "columns (column stride 1 or 2)";
   if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
   return std::nullopt;
 }

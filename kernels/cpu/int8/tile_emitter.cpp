@@ -219,7 +219,7 @@ class ByteTileCode {
     const bool is_partial = spec_.last_lanes < code_.lanes();
     if (is_partial) {
       code_.mov(kLanes, spec_.last_lanes);
-      storage_.begin_partial(kLanes);
+      storage_.begin_partial(kLanes, spec_.last_lanes);
     }
     std::vector<TileSum> tile;
     for (int v = 0; v < spec_.vectors; ++v)

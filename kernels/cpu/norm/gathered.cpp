@@ -222,6 +222,7 @@ SumsSpec moments_spec(const CellWalk& cells, Isa isa) {
                          .body = {},
                          .input = cells.walk.dtypes[Walk::kInput],
                          .output = DType::f32,
+                         .input_lane_stride = cells.walk.lane_stride(Walk::kInput),
                          .lanes_are_channels = cells.per_lane,
                          .elements = {}},
                 .per_lane = cells.per_lane};

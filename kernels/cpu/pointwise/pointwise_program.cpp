@@ -24,6 +24,25 @@ std::int64_t arithmetic_bytes(const Expr& body) {
   return functions;
 }
 
+/// Where a tensor is in another layout, each lane of it is a line that the rows which follow read
+/// again: so many lanes that the first-level cache keeps those lines. 4 images of 512 channels at
+/// 28 x 28 pixels from NHWC to NCHW took 0.8 ms by 16 lanes and 4 by 64, which meet in 2 of its 64
+/// sets.
+std::int64_t piece_of(const Walk& walk) {
+  constexpr std::int64_t kLineBytes = 64, kSets = 64, kLinesOfSet = 4, kFewest = 16, kMost = 128;
+  std::int64_t piece = walk.lanes.len;
+  for (std::size_t t = 0; t < walk.dtypes.size(); ++t) {
+    const std::int64_t stride = t == Walk::kChannel ? 0 : walk.lane_stride(t);
+    if (stride == 0) continue;
+    const std::int64_t lines = stride / kLineBytes;
+    const std::int64_t sets = stride % kLineBytes == 0 ? kSets / std::gcd(kSets, lines) : kSets;
+    const std::int64_t kept =
+        stride < kLineBytes ? kMost * kLineBytes / stride : std::min(kMost, sets * kLinesOfSet);
+    piece = std::min(piece, std::max(kept, kFewest));
+  }
+  return piece;
+}
+
 /// How many rows to join to one: enough that a row is at least a vector and its cost vanishes, and
 /// whole cache lines together, so that all of them are aligned alike. 0: none, not even one.
 std::int64_t fold_of(const Walk& walk) {
@@ -44,6 +63,7 @@ PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows
       streaming_(streaming),
       channel_roots_(chain.channels.roots.size()),
       fold_(fold_of(walk_)),
+      piece_(piece_of(walk_)),
       work_(walk_.bytes() + walk_.row_count() * walk_.lanes.len * arithmetic_bytes(chain.body)) {}
 
 int PointwiseProgram::task_count(int threads) const {
@@ -114,7 +134,10 @@ void PointwiseProgram::run_units(const Launch& launch, Range units) const {
     const std::int64_t left = walk_.rows.len - row % walk_.rows.len;
     const std::int64_t count = std::min<std::int64_t>(left, units.last - row);
     const std::int64_t whole = count / launch.place.fold * launch.place.fold;
-    if (whole > 0)
+    if (piece_ < lanes)
+      for (std::int64_t lane = 0; lane < lanes; lane += piece_)
+        run_block(launch, {row, count, lane, std::min(piece_, lanes - lane)});
+    else if (whole > 0)
       run_block(launch, {row, whole / launch.place.fold, 0, lanes * launch.place.fold});
     if (whole < count) run_block(launch, {row + whole, 1, 0, lanes * (count - whole)});
     row += count;

@@ -32,8 +32,9 @@ class PointwiseProgram final : public Program {
   ChainRunner runner_;
   Rows rows_, streaming_;
   std::size_t channel_roots_;
-  std::int64_t fold_;  ///< rows that are joined to one, with channel values repeated; or 0
-  std::int64_t work_;  ///< of a launch: bytes moved, and arithmetic in terms of them
+  std::int64_t fold_;   ///< rows that are joined to one, with channel values repeated; or 0
+  std::int64_t piece_;  ///< lanes at a time; less than a row where a tensor's are not contiguous
+  std::int64_t work_;   ///< of a launch: bytes moved, and arithmetic in terms of them
 };
 
 }  // namespace fuseplan::cpu

@@ -29,6 +29,7 @@ bool streaming_pays(std::int64_t bytes, const CoreRates& rates) {
 /// Streaming stores want whole cache lines: rows that touch, or so long that their ends are rare.
 bool may_stream(const Walk& walk) {
   constexpr std::int64_t kLongRow = 2048;
+  if (walk.is_strided()) return false;  // pieces of rows
   const bool lines = walk.touching || walk.rows.len == 1 || walk.lanes.len >= kLongRow;
   return lines && walk.bytes() >= kStreamingBytesNear;
 }
@@ -46,11 +47,12 @@ class PointwiseRecipe final : public Recipe {
                   .body = chain_.body,
                   .input = walk_.dtypes[Walk::kInput],
                   .output = walk_.dtypes[Walk::kOutput],
+                  .input_lane_stride = walk_.lane_stride(Walk::kInput),
                   .lanes_are_channels = walk_.lanes_are_channels,
                   .elements = {},
                   .touching = walk_.touching};
     for (std::size_t t = Walk::kElements; t < walk_.dtypes.size(); ++t)
-      spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0});
+      spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0, walk_.lane_stride(t)});
     std::vector<Function> functions{{"pointwise_rows", emit_rows(spec)}};
     if (has_prologue())
       functions.push_back(

@@ -54,17 +54,13 @@ void join(std::vector<Axis>& axes) {
 
 /// Why `lanes` cannot be the lanes of a vector; empty if they can.
 std::string lanes_refusal(const Axis& lanes) {
-  for (const std::size_t t : {Walk::kInput, Walk::kOutput})
-    if (lanes.stride[t] != 1)
-      return fmt::format(
-          "the axis that is innermost in the output has stride {} in the {}, and vectors need 1",
-          lanes.stride[t], t == Walk::kInput ? "input" : "output");
-  for (std::size_t t = Walk::kElements; t < lanes.stride.size(); ++t)
-    if (lanes.stride[t] > 1)
-      return fmt::format(
-          "the axis that is innermost in the output has stride {} in tensor "
-          "operand {}, and vectors need 1, or 0 for a broadcast",
-          lanes.stride[t], t - Walk::kElements);
+  constexpr std::int64_t kMostStride = 1 << 22;  // vectors of them within a displacement
+  if (lanes.stride[Walk::kOutput] != 1)
+    return fmt::format("the output's innermost axis has stride {}, and vectors need 1",
+                       lanes.stride[Walk::kOutput]);
+  if (std::ranges::any_of(lanes.stride, [](std::int64_t stride) { return stride > kMostStride; }))
+    return fmt::format("the axis that is innermost in the output has a stride above {} elsewhere",
+                       kMostStride);
   return {};
 }
 
@@ -92,6 +88,17 @@ std::int64_t Walk::bytes() const {
   for (std::size_t t = 0; t < dtypes.size(); ++t)
     if (t != kChannel && lanes.stride[t] != 0) element += size_of(dtypes[t]);
   return row_count() * lanes.len * static_cast<std::int64_t>(element);
+}
+
+std::int64_t Walk::lane_stride(std::size_t tensor) const {
+  const std::int64_t stride = lanes.stride[tensor];
+  return stride > 1 ? stride * static_cast<std::int64_t>(size_of(dtypes[tensor])) : 0;
+}
+
+bool Walk::is_strided() const {
+  for (std::size_t t = 0; t < dtypes.size(); ++t)
+    if (t != kChannel && lane_stride(t) != 0) return true;
+  return false;
 }
 
 WalkTensors walk_tensors(const Problem& problem, const SplitChain& chain) {

@@ -17,9 +17,9 @@ namespace fuseplan::cpu {
 inline constexpr std::int64_t kStreamingBytes = 8 << 20;
 
 /// The order in which a pointwise kernel visits the elements of a plan: lanes that are contiguous
-/// in memory, rows of them, and outer axes. As few and as long axes as the strides of all tensors
-/// allow: packed NCHW becomes planes in rows of H * W lanes, packed NHWC pixels in rows of C lanes,
-/// and everything is one long row where neither channels nor broadcasts are read.
+/// in the output's memory, rows of them, and outer axes. As few and as long axes as the strides of
+/// all tensors allow: packed NCHW becomes planes in rows of H * W lanes, packed NHWC pixels in rows
+/// of C lanes, and everything is one long row where neither channels nor broadcasts are read.
 struct Walk {
   /// Tensors are numbered: input, output, the channel number as if it were one, then elements.
   static constexpr std::size_t kInput = 0, kOutput = 1, kChannel = 2, kElements = 3;
@@ -37,6 +37,10 @@ struct Walk {
   std::vector<DType> dtypes;       ///< by tensor
   std::int64_t row_count() const;  ///< outer axes included
   std::int64_t bytes() const;      ///< read and written by a launch, broadcasts counted once a use
+  /// Bytes from lane to lane of a tensor where they are not contiguous; 0 otherwise.
+  std::int64_t lane_stride(std::size_t tensor) const;
+  /// Whether there is such a tensor, in another layout than the output.
+  bool is_strided() const;
 };
 
 /// What a walk visits: the tensors, as views of the output's lengths.

@@ -77,9 +77,9 @@ constexpr std::int64_t kMostChannels = 1 << 16;
 std::optional<WinogradRefusal> winograd_refusal(const Problem& problem, const SplitChain& chain,
                                                 Isa isa) {
   if (isa == Isa::portable) return refuse(Kind::isa, name_of(isa), "avx2 or avx512");
-  for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype, problem.output().dtype})
+  for (DType dtype : {problem.input().dtype, problem.conv()->weights.dtype})
     if (!is_real(dtype))
-      return refuse(Kind::type, name_of(dtype), "f32, f16 or bf16 input, weights and output");
+      return refuse(Kind::type, name_of(dtype), "f32, f16 or bf16 input and weights");
   const DirectShape shape = direct_shape(problem, chain);
   if (auto refusal = refuse_convolution(problem, shape.conv, isa)) return refusal;
   const std::int64_t inputs = shape.conv.group_inputs;
