@@ -9,7 +9,9 @@ class CpuGrouped final : public Solver {
  public:
   std::string_view id() const override { return "cpu_grouped"; }
   std::string_view sentence() const override {
-    return "convolution with small groups, with any chain of pointwise ops";
+    return "convolution with small groups, or of very few channels in NCHW, with any chain of "
+           "pointwise "
+           "ops";
   }
   std::string_view backend() const override { return "cpu"; }
   Algorithm algorithm() const override { return Algorithm::direct; }
@@ -27,8 +29,10 @@ class CpuGrouped final : public Solver {
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
     verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
-                 "several groups of at most 16 input channels, output in the input's layout", {},
-                 0);
+                 "several groups of at most 16 input channels; or one, in NCHW rows of a vector "
+                 "and more, with at most 8 outputs on AVX2, 4 on AVX-512 without AMX, or on AVX2 3 "
+                 "inputs and few taps",
+                 {}, 0);
   }
 
   Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }

@@ -268,7 +268,7 @@ TEST(GroupedRefusal, SaysWhy) {
                 .find("one group"),
             std::string::npos);
   EXPECT_NE(reason(grouped(1, 9, 9, {2, 20, 8}, k3x3), Strides::channels_last, Isa::avx512)
-                .find("20 input channels"),
+                .find("groups of 20 input channels"),
             std::string::npos);
 }
 

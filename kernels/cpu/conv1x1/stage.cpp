@@ -83,12 +83,47 @@ void copy_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* i
                   scratch + run.pixel + c * plan.stage_channel, run.count);
 }
 
+/// Pixels of contiguous channels become planes, by squares of as many pixels and channels as a
+/// vector has lanes. The last of either are turned a second time if they are fewer.
+void turn_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+                 std::span<const Run> runs, float* scratch, Scratch& lists) {
+  const std::int64_t channels = plan.shape.inputs(), lanes = moves.lanes;
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  const bool is_f32 = plan.shape.input == DType::f32;
+  const std::int64_t pitch = round_up(channels, lanes) | lanes;  // no multiple of 4 KB
+  float* lines =
+      is_f32 ? nullptr : lists.take_array<float>(static_cast<std::size_t>(lanes * pitch));
+  const std::int64_t whole = channels / lanes * lanes;
+  for (const Run& run : runs)
+    for (std::int64_t i = 0; i < run.count; i += lanes) {
+      const std::int64_t first = std::min(i, run.count - lanes);
+      const std::byte* pixels = image + (run.input + first * run.step) * bytes;
+      for (std::int64_t p = 0; p < lanes && !is_f32; ++p)
+        moves.widen(pixels + p * run.step * bytes, 1, lines + p * pitch, channels);
+      const auto* from = is_f32 ? reinterpret_cast<const float*>(pixels) : lines;
+      const std::int64_t step = is_f32 ? run.step : pitch;
+      float* to = scratch + run.pixel + first;
+      moves.turn(from, step, lanes, whole, to, plan.stage_channel);
+      if (whole < channels)
+        moves.turn(from + channels - lanes, step, lanes, lanes,
+                   to + (channels - lanes) * plan.stage_channel, plan.stage_channel);
+    }
+}
+
+/// Whether there are squares of pixels whose channels are contiguous.
+bool can_turn_pixels(const Conv1x1Plan& plan, const Moves& moves, std::span<const Run> runs) {
+  return plan.shape.conv.input.stride[1] == 1 && plan.shape.inputs() >= moves.lanes &&
+         std::ranges::all_of(runs, [&](const Run& run) { return run.count >= moves.lanes; });
+}
+
 }  // namespace
 
 void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
                   std::int64_t first, std::int64_t end, float* scratch) {
   Scratch lists;
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
+  if (!plan.stages_channels_inner && can_turn_pixels(plan, moves, runs))
+    return turn_pixels(plan, moves, image, runs, scratch, lists);
   if (!plan.stages_channels_inner) return copy_planes(plan, moves, image, runs, scratch);
   if (!reads_planes(plan.shape)) return copy_pixels(plan, moves, image, runs, scratch);
   turn_planes(plan, moves, image, runs, scratch, lists);

@@ -20,6 +20,7 @@ struct GroupedShape {
   ConvGeometry g;
   DType input, output, weights;
   std::string weights_text;  ///< of the raw weight tensor
+  bool has_tiles = false;    ///< AMX, whose kernels take what has one group
   std::vector<ElementView> elements;
   bool fits = false;  ///< one of the axes below can be lanes
   bool lanes_are_channels = false;
