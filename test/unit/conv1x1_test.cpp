@@ -116,6 +116,23 @@ Conv in_groups(Conv conv, int groups) {
   return conv;
 }
 
+// Of one output in NHWC, pixels are lanes: their channels are turned to planes by squares, of which
+// the last ones overlap.
+TEST_P(Conv1x1, OneOutput) {
+  const ConvCase cases[] = {
+      {{1, 19, 9, 11}, {1, 19, 1, 1}, unit_conv(2, 1)},
+      {{2, 41, 7, 9}, {1, 41, 1, 1}, unit_conv(2, 1)},
+      {{1, 130, 5, 37}, {1, 130, 1, 1}, unit_conv(2, 1)},
+      {{1, 33, 19, 41}, {1, 33, 1, 1}, unit_conv(2, 2)},
+      {{1, 16, 3, 8}, {1, 16, 1, 1}, unit_conv(2, 1)},
+      {{1, 72, 4, 6, 17}, {1, 72, 1, 1, 1}, unit_conv(3, 1)},
+  };
+  for (int types = 0; types < 3; ++types)
+    for (const ConvCase& shape : cases)
+      for (const Tail tail : {Tail::bias_norm_relu, Tail::add_gelu})
+        EXPECT_TRUE(run(problem(shape, next_types(), tail), 4) || !is_dense());
+}
+
 // Where pixels are contiguous; elsewhere another solver's.
 const ConvCase kGroups[] = {
     {{2, 51, 13, 11}, {69, 17, 1, 1}, in_groups(unit_conv(2, 1), 3)},
@@ -211,6 +228,7 @@ TEST_P(Conv1x1, NothingOutsideTheTensorsIsTouched) {
       {{1, 9, 33, 35}, {73, 9, 1, 1}, unit_conv(2, 1)},
       {{1, 70, 5, 5}, {64, 70, 1, 1}, unit_conv(2, 1)},
       {{1, 34, 5, 7}, {38, 17, 1, 1}, in_groups(unit_conv(2, 1), 2)},
+      {{1, 19, 9, 43}, {1, 19, 1, 1}, unit_conv(2, 1)},
   };
   for (const ConvCase& shape : cases)
     for (const Tail tail : kAllTails)
