@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "plan/overlap.hpp"
+#include "plan/row_form.hpp"
 #include "plan/spelled.hpp"
 #include "run/chooser.hpp"
 
@@ -16,11 +17,12 @@ namespace {
 /// What the solvers are asked about a plan on a handle.
 struct Inquiry {
   CompileContext context;
-  Problem problem;
+  Problem problem;  ///< in row form
   SplitChain chain = optimize(lower(problem), context.options.passes);
   Question question{problem, chain, context.traits, &context.filter};
 
-  Inquiry(CompileContext on, Problem what) : context(std::move(on)), problem(std::move(what)) {}
+  Inquiry(CompileContext on, const Problem& what)
+      : context(std::move(on)), problem(row_form(what)) {}
   Inquiry(const Inquiry&) = delete;
 };
 

@@ -31,8 +31,9 @@ struct Footprint {
 
 /// One kernel of a plan: a geometry and a set of blending scalars, loaded and ready to run.
 struct Variant {
-  Problem problem;
-  SplitChain chain;
+  Problem problem;   ///< the plan's
+  Problem rows;      ///< row_form() of it: what solvers are asked about
+  SplitChain chain;  ///< of `rows`
   Footprint footprint;
   Choice choice;
   Binary binary;

@@ -62,7 +62,7 @@ class Placed {
   static constexpr std::int64_t kRoom = 1 << 30, kInput = kRoom;
   static Variant variant_of(const Problem& problem) {
     const SplitChain chain = optimize(lower(problem), {});
-    return {problem, chain, footprint_of(problem, chain), {}, {}, nullptr, "", false, 0};
+    return {problem, problem, chain, footprint_of(problem, chain), {}, {}, nullptr, "", false, 0};
   }
   static void* at(std::int64_t address) { return reinterpret_cast<void*>(address); }
 
