@@ -34,8 +34,8 @@ inline void need_real_data(const Question& question, Verdict& verdict) {
     need(element.tensor, "added tensor", element.op);
 }
 
-/// Which tensors must be f32, f16 or bf16: all, the convolution's factors (what its chain reads and
-/// stores may be 8-bit integers), or none.
+/// Which tensors must be f32, f16 or bf16: all, the convolution's factors, of which weights then
+/// are what the input is (what the chain reads and stores may be 8-bit integers), or none.
 enum class RealData : std::uint8_t { all, factors, none };
 
 /// No op that takes sums over the whole batch.
@@ -130,7 +130,7 @@ Config config_of(std::optional<Config> (*parse)(std::string_view), std::string_v
 inline void need_layout(Verdict& verdict, const std::optional<std::string>& refusal) {
   verdict.need(!refusal, RejectCode::Layout, "layout", refusal.value_or(""),
                "contiguous channels (NHWC) or contiguous rows (NCHW)",
-               "use one layout for all tensors of the plan");
+               "use one layout for input and output");
 }
 
 }  // namespace fuseplan

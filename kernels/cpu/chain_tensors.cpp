@@ -8,9 +8,6 @@
 namespace fuseplan::cpu {
 namespace {
 
-// Elements: several vectors of them are within an instruction's displacement.
-constexpr std::int64_t kMostLaneStride = 1 << 22;
-
 /// Lanes of one operand.
 struct Lanes {
   bool differ;          ///< otherwise one value serves all

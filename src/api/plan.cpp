@@ -4,6 +4,7 @@
 #include "api/guard.hpp"
 #include "api/modes.hpp"
 #include "api/objects.hpp"
+#include "plan/row_form.hpp"
 
 using namespace fuseplan;
 using namespace fuseplan::api;
@@ -68,7 +69,7 @@ DynamicDims dynamic_dims_of(int bits) {
 }
 
 std::vector<fuseplanConvFwdAlgorithm_t> algorithms_of(const Plan& plan) {
-  const Problem problem = plan.problem();
+  const Problem problem = row_form(plan.problem());
   const SplitChain chain = optimize(lower(problem), {});
   const DeviceId cpu = find_device("cpu");
   const Traits traits = cpu.backend->traits(cpu.index);

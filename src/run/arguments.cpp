@@ -113,7 +113,7 @@ bool lies_apart(const Footprint& footprint, const void* input, const void* outpu
 void check_overlap(const Variant& variant, const void* input, const void* output,
                    const ResolvedArguments& arguments) {
   if (lies_apart(variant.footprint, input, output, arguments)) return;
-  const Problem& problem = variant.rows;
+  const Problem& problem = variant.asked;
   const auto overlaps = [&](const Tensor& tensor, const void* memory) {
     const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(output) -
                                                     reinterpret_cast<std::uintptr_t>(memory));

@@ -173,7 +173,7 @@ void Plan::store_winner(const Handle& handle, std::string_view candidate) const 
   const auto accepted = select_with_pin(context, question).accepted;
   const auto found = find_candidate(question, accepted, candidate);
   require(found.has_value(), Status::InvalidValue, "\"{}\" is no solver:config that {} accepts",
-          candidate, to_text(problem));
+          candidate, to_text(this->problem()));
   fuseplan::store_winner(context, question, accepted, *found);
 }
 

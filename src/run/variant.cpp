@@ -39,17 +39,17 @@ void verify_code(const CompileContext& context, const Kernel& kernel, const Row&
 }
 
 void build_with(const CompileContext& context, const Choice& choice, Variant& variant) {
-  const Question question{variant.rows, variant.chain, context.traits, &context.filter};
+  const Question question{variant.asked, variant.chain, context.traits, &context.filter};
   variant.choice = choice;
   const Candidate& candidate = choice.candidate;
   const Kernel kernel = candidate.solver->build(question, candidate.config);
-  auto [row, from_cache] = fetch_code(context, variant.rows, candidate, kernel);
+  auto [row, from_cache] = fetch_code(context, variant.asked, candidate, kernel);
   variant.from_cache = from_cache;
   if (variant.from_cache && context.options.verify_code) verify_code(context, kernel, row);
   variant.executable =
       context.backend->load(kernel, row.blob, context.device, context.options.jit_profile);
   variant.binary = std::move(row.blob);
-  if (const ConvOp* conv = variant.rows.conv())
+  if (const ConvOp* conv = variant.asked.conv())
     variant.weight_format = to_text(conv->weights) + " " + variant.executable->weight_format();
 }
 
@@ -107,18 +107,18 @@ std::unique_ptr<const Variant> make_variant(const CompileContext& context, Probl
                                             std::vector<Rejection>* failures) {
   const auto start = std::chrono::steady_clock::now();
   const StandardFloats floats;  // the code is kept for others
-  Problem rows = row_form(problem);
-  SplitChain chain = optimize(lower(rows), context.options.passes);
-  Footprint footprint = footprint_of(rows, chain);
+  Problem asked = row_form(problem);
+  SplitChain chain = optimize(lower(asked), context.options.passes);
+  Footprint footprint = footprint_of(asked, chain);
   auto variant = std::make_unique<Variant>(Variant{std::move(problem),
-                                                   std::move(rows),
+                                                   std::move(asked),
                                                    std::move(chain),
                                                    std::move(footprint),
                                                    {},
                                                    {},
                                                    nullptr,
                                                    {}});
-  const Question question{variant->rows, variant->chain, context.traits, &context.filter};
+  const Question question{variant->asked, variant->chain, context.traits, &context.filter};
   Selection selection = timing != nullptr ? select_with_pin(context, question)
                                           : select_solvers(question, context.filter);
   for (Choice& choice : choices_for(context, question, selection.accepted, timing)) {

@@ -32,8 +32,8 @@ struct Footprint {
 /// One kernel of a plan: a geometry and a set of blending scalars, loaded and ready to run.
 struct Variant {
   Problem problem;   ///< the plan's
-  Problem rows;      ///< row_form() of it: what solvers are asked about
-  SplitChain chain;  ///< of `rows`
+  Problem asked;     ///< row_form() of it, which solvers are asked about
+  SplitChain chain;  ///< of `asked`
   Footprint footprint;
   Choice choice;
   Binary binary;

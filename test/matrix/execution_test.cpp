@@ -74,13 +74,14 @@ struct Size {
 };
 
 // A dynamic plan against plans made for each size: same data, same bits.
-void expect_dynamic_right(const std::string& level, const std::string& layout, const Size& made) {
+void expect_dynamic_right(const std::string& level, const std::string& layout,
+                          const std::string& filter, const Size& made) {
   const Handle handle = handle_at(level);
   const auto text = [&](std::int64_t n, std::int64_t h, std::int64_t w) {
     const std::string pixels = std::to_string(h) + "x" + std::to_string(w) + ":" + layout;
-    return "f32:" + std::to_string(n) + "x20x" + pixels +
-           ";conv(f32:24x20x3x3,pad=1x1);norm(spatial,f32:1x24x1x1);add(f32:" + std::to_string(n) +
-           "x24x" + pixels + ");activation(relu)";
+    return "f32:" + std::to_string(n) + "x20x" + pixels + ";conv(f32:24x20x" + filter +
+           ");norm(spatial,f32:1x24x1x1);add(f32:" + std::to_string(n) + "x24x" + pixels +
+           ");activation(relu)";
   };
   Case dynamic(driver::parse_problem(text(made.n, made.h, made.w)));
   driver::check(fuseplanPlanSetDynamicDims(
@@ -104,11 +105,13 @@ void expect_dynamic_right(const std::string& level, const std::string& layout, c
   EXPECT_GT(info.variantCount, 32);
 }
 
+// The second filter's images of one column run as those of one row.
 TEST(Execution, TakesOtherSizesOfADynamicPlan) {
   for (const std::string& level : kLevels)
     for (const char* layout : {"nchw", "nhwc"})
-      for (const Size& made : {Size{2, 8, 8}, {1, 8, 8}, {1, 1, 1}})
-        expect_dynamic_right(level, layout, made);
+      for (const char* filter : {"3x3,pad=1x1", "3x1,pad=1x0"})
+        for (const Size& made : {Size{2, 8, 8}, {1, 8, 1}, {1, 1, 1}})
+          expect_dynamic_right(level, layout, filter, made);
 }
 
 // Plans that read one pointer's bytes in different ways - by shape, type, layout, groups - by each

@@ -32,6 +32,7 @@ const ConvCase kFewOutputs[] = {
     one_group({3, 2, 23, 37}, {1, 2, 4, 2}, 1, 0),
     one_group({1, 18, 50}, {2, 18, 9}, 1, 4),
     one_group({1, 6, 4, 9, 18}, {3, 6, 3, 3, 3}, 1, 1),
+    one_group({1, 70, 3, 6, 17}, {2, 70, 2, 3, 3}, 1, 1),
     one_group({1, 3, 11, 19}, {3, 3, 9, 9}, 1, 4),
 };
 const ConvCase kFewInputs[] = {
@@ -121,12 +122,16 @@ TEST(OneGroupRefusal, LeavesToOthersWhatTheyDoBetter) {
   EXPECT_EQ(reason(kFew, Isa::avx2), "");
   EXPECT_EQ(reason(kFew, Isa::avx512), "");
   EXPECT_EQ(reason(kStem, Isa::avx2), "");
+  EXPECT_NE(reason("f32:1x300x8x512x512:nchw;conv(f32:1x300x3x3x3,pad=1x1x1)", Isa::avx2)
+                .find("reach further"),
+            std::string::npos);
   const cpu::Target tiles{Isa::avx512, cpu::Extensions{.tiles_bf16 = true}};
   const struct {
     const char* text;
     cpu::Target target;
   } kOthers[] = {
       {kFew, tiles},
+      {"f32:1x2x60x60:nchw;conv(f32:1x2x13x13,pad=6x6)", Isa::avx2},
       {kStem, Isa::avx512},
       {"f32:1x64x20x20:nhwc;conv(f32:3x64x3x3:nhwc,pad=1x1)->f32:1x3x20x20:nhwc", Isa::avx2},
       {"f32:1x64x20x20:nchw;conv(f32:9x64x3x3,pad=1x1)", Isa::avx2},

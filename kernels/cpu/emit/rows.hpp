@@ -11,6 +11,10 @@
 
 namespace fuseplan::cpu {
 
+/// Of lanes that are not contiguous, in elements: several vectors of them are within an
+/// instruction's displacement, several pixels beside them.
+inline constexpr std::int64_t kMostLaneStride = 1 << 21;
+
 /// A kernel that applies the body of a chain to rows of lanes that are contiguous in the
 /// output's memory.
 struct RowsSpec {

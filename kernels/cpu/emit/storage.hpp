@@ -17,7 +17,8 @@ class Storage {
   /// Whether storing such elements takes constants.
   static bool brings_constants(DType dtype) { return dtype == DType::bf16 || is_byte(dtype); }
 
-  /// Registers that partial transfers may clobber on AVX2, besides the flags.
+  /// Registers that partial transfers may clobber on AVX2, and those of strided lanes on both sets,
+  /// besides the flags. Other than that of begin_partial's count, where it is not known.
   struct Scratch {
     Xbyak::Reg64 address, value, index;
   };
@@ -50,7 +51,7 @@ class Storage {
   /// `first` on, the others zero.
   void load_narrow_lanes(const Vec& d, int first, const Xbyak::Address& from, int count,
                          DType dtype);
-  // The same of lanes that lie `stride` bytes apart: an element at a time.
+  /// load() and load_partial() of lanes that lie `stride` bytes apart, an element at a time.
   void load_strided(const Vec& d, const Xbyak::Address& from, std::int64_t stride, DType dtype);
   void load_partial_strided(const Vec& d, const Xbyak::Address& from, std::int64_t stride,
                             DType dtype);

@@ -55,8 +55,13 @@ void Storage::gather(const Vec& d, const Xbyak::Address& from, std::int64_t stri
                      static_cast<std::uint8_t>(piece));
   }
   if (slot >= 0) c.give_slot(slot);
-  if (dtype == DType::f32) return;
-  size* c.lanes() > kPieceBytes ? load(d, Xbyak::Ymm(d.getIdx()), dtype) : load(d, low, dtype);
+  if (size == 4) {
+    if (dtype == DType::i32) load(d, d, dtype);
+  } else if (size * c.lanes() > kPieceBytes) {
+    load(d, Xbyak::Ymm(d.getIdx()), dtype);
+  } else {
+    load(d, low, dtype);
+  }
 }
 
 void Storage::load_strided(const Vec& d, const Xbyak::Address& from, std::int64_t stride,

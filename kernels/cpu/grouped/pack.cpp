@@ -24,11 +24,8 @@ class Packer {
     const std::int64_t first = block * shape_.step;
     const auto outputs =
         static_cast<int>(std::min<std::int64_t>(shape_.step, g_.output.len[1] - first));
-    const std::int64_t groups =
-        (first + outputs - 1) / g_.group_outputs - first / g_.group_outputs + 1;
-    const std::int64_t inputs = groups * g_.group_inputs;
     const Header header{shape_.first_input(block) * shape_.input_bytes(1),
-                        (std::uint64_t{1} << inputs) - 1};
+                        shape_.lanes_are_channels ? wanted(first, outputs) : 0};
     std::memcpy(to, &header, sizeof header);
     to += GroupedShape::kHeaderBytes;
     for (std::int64_t depth = 0; depth < g_.filter[0]; ++depth)
@@ -39,6 +36,12 @@ class Packer {
   }
 
  private:
+  std::uint64_t wanted(std::int64_t first, int outputs) const {
+    const std::int64_t groups =
+        (first + outputs - 1) / g_.group_outputs - first / g_.group_outputs + 1;
+    return (std::uint64_t{1} << groups * g_.group_inputs) - 1;
+  }
+
   /// Where in the loaded vector each lane finds input channel `input` of its group.
   void permutation(std::int64_t first, int outputs, std::int64_t input, std::byte* to) const {
     auto* lane_of = reinterpret_cast<std::int32_t*>(to);

@@ -44,12 +44,13 @@ std::int64_t few_outputs(Isa isa) { return isa == Isa::avx2 ? 8 : 4; }
 /// A convolution of one group, where its few channels leave other kernels' lanes idle or make them
 /// turn as many sums as they make products. Columns in lanes do neither: on a Zen 4 with AVX2 64 to
 /// 1 and 64 to 8 channels by 3x3 take 0.17 and 0.75 of the time of direct kernels, 3 to 64 by 3x3
-/// 0.5, by 5x5 0.8, at stride 2 0.85, where more products gain nothing.
+/// 0.5, by 5x5 0.8, at stride 2 0.85, where more products gain nothing. Taps are written out.
 bool takes_one_group(const GroupedShape& shape) {
   constexpr std::int64_t kFewInputs = 3, kMostProducts = 75, kMostProductsStrided = 27;
+  constexpr std::int64_t kMostTaps = 125;
   const ConvGeometry& g = shape.g;
   const std::int64_t taps = g.filter[0] * shape.taps(), products = g.group_inputs * taps;
-  if (!shape.fits || taps == 1 || g.output.len[4] < shape.lanes()) return false;
+  if (!shape.fits || taps == 1 || taps > kMostTaps || g.output.len[4] < shape.lanes()) return false;
   if (g.group_outputs <= few_outputs(shape.isa)) return !shape.has_tiles;
   const std::int64_t most = g.stride[2] == 1 ? kMostProducts : kMostProductsStrided;
   return shape.isa == Isa::avx2 && g.group_inputs <= kFewInputs && products <= most;
@@ -68,7 +69,13 @@ bool reach_fits_immediates(const GroupedShape& shape) {
   const double columns = static_cast<double>(g.input.len[4] + 2 * g.pad_lo[2] + 64) +
                          static_cast<double>(g.filter[2] * g.dilation[2]);
   const double outputs = static_cast<double>(g.output.len[4] + 64);
-  return reach(g.input, rows, columns) +
+  // From one depth to the next all inputs are walked back.
+  const bool has_depths = g.filter[0] > 1 || g.pad_lo[0] > 0 || g.output.len[2] > 1;
+  const double inputs = has_depths ? 4.0 * static_cast<double>(g.group_inputs) *
+                                         static_cast<double>(g.input.stride[1])
+                                   : 0;
+  return inputs < kReach &&
+         reach(g.input, rows, columns) +
                  4 * static_cast<double>(g.dilation[0]) * static_cast<double>(g.input.stride[2]) <
              kReach &&
          reach(g.output, 32, outputs) < kReach &&

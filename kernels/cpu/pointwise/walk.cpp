@@ -54,13 +54,13 @@ void join(std::vector<Axis>& axes) {
 
 /// Why `lanes` cannot be the lanes of a vector; empty if they can.
 std::string lanes_refusal(const Axis& lanes) {
-  constexpr std::int64_t kMostStride = 1 << 22;  // vectors of them within a displacement
   if (lanes.stride[Walk::kOutput] != 1)
     return fmt::format("the output's innermost axis has stride {}, and vectors need 1",
                        lanes.stride[Walk::kOutput]);
-  if (std::ranges::any_of(lanes.stride, [](std::int64_t stride) { return stride > kMostStride; }))
+  if (std::ranges::any_of(lanes.stride,
+                          [](std::int64_t stride) { return stride > kMostLaneStride; }))
     return fmt::format("the axis that is innermost in the output has a stride above {} elsewhere",
-                       kMostStride);
+                       kMostLaneStride);
   return {};
 }
 
