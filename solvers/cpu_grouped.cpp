@@ -10,8 +10,7 @@ class CpuGrouped final : public Solver {
   std::string_view id() const override { return "cpu_grouped"; }
   std::string_view sentence() const override {
     return "convolution with small groups, or of very few channels in NCHW, with any chain of "
-           "pointwise "
-           "ops";
+           "pointwise ops";
   }
   std::string_view backend() const override { return "cpu"; }
   Algorithm algorithm() const override { return Algorithm::direct; }
