@@ -8,26 +8,22 @@
 namespace fuseplan::cpu {
 namespace {
 
-/// Lanes of one operand.
-struct Lanes {
-  bool differ;          ///< otherwise one value serves all
-  std::int64_t stride;  ///< bytes, where they are not contiguous
-};
-Lanes lanes_of(const View& view, DType dtype, std::size_t axis) {
+/// Elements from lane to lane of an operand, 0 if one value serves all. One lane alone leads
+/// nowhere.
+std::int64_t lane_step(const View& view, std::size_t axis) {
   const std::int64_t stride = view.stride[axis];
-  if (stride <= 1 || view.len[axis] == 1) return {stride == 1, 0};
-  return {true, stride * static_cast<std::int64_t>(size_of(dtype))};
+  return view.len[axis] == 1 && stride > 1 ? 0 : stride;
 }
 
 FinishTensor finish_tensor(const View& view, DType dtype, std::size_t lane) {
   const auto bytes = static_cast<std::int64_t>(size_of(dtype));
-  const Lanes lanes = lanes_of(view, dtype, lane);
+  const std::int64_t step = lane_step(view, lane);
   return {.dtype = dtype,
-          .per_lane = lanes.differ,
+          .per_lane = step != 0,
           .channel = view.stride[1] * bytes,
           .row = view.stride[3] * bytes,
           .column = view.stride[4] * bytes,
-          .lane_stride = lanes.stride};
+          .lane_stride = lane_stride_of(dtype, step)};
 }
 
 /// The body without what storing to `output` does anyway: a last maximum with 0 where nothing below
@@ -75,8 +71,8 @@ RowsSpec rows_spec(const ChainTensors& tensors, const SplitChain& chain, Isa isa
   spec.output = tensors.dtype;
   spec.lanes_are_channels = tensors.lane_axis == 1;
   for (const ElementView& element : tensors.elements) {
-    const Lanes lanes = lanes_of(element.view, element.dtype, tensors.lane_axis);
-    spec.elements.push_back({element.dtype, lanes.differ, lanes.stride});
+    const std::int64_t step = lane_step(element.view, tensors.lane_axis);
+    spec.elements.push_back({element.dtype, step != 0, lane_stride_of(element.dtype, step)});
   }
   return spec;
 }

@@ -83,6 +83,21 @@ std::vector<SolverSample> samples_on(std::string_view backend) {
   return samples;
 }
 
+bool is_taken(Case& c, const Solver& solver, fuseplanHandle_t handle) {
+  driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver.id()).c_str()));
+  fuseplanFusionSupport_t support = {};
+  support.structSize = sizeof support;
+  driver::check(fuseplanQueryFusionSupport(handle, c.plan(), &support));
+  if (support.fused != 0) {
+    EXPECT_EQ(std::string(support.solver), solver.id());
+    return true;
+  }
+  int reasons = 0;
+  driver::check(fuseplanPlanGetRejections(handle, c.plan(), 0, &reasons, nullptr));
+  EXPECT_GT(reasons, 0) << "refused without a reason";
+  return false;
+}
+
 void expect_right(Case& c, fuseplanHandle_t handle) {
   c.compile(handle);
   c.execute(handle);

@@ -60,6 +60,9 @@ std::ostream& operator<<(std::ostream& stream, const SolverSample& sample);
 /// Of all solvers of a backend, but those for hardware that this machine lacks.
 std::vector<SolverSample> samples_on(std::string_view backend);
 
+/// Pins the solver and says whether it takes the plan; a refusal must give at least one reason.
+bool is_taken(Case& c, const Solver& solver, fuseplanHandle_t handle);
+
 /// Compiles and executes, and expects every element within the reference's bound.
 void expect_right(Case& c, fuseplanHandle_t handle);
 

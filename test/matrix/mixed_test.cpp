@@ -74,14 +74,6 @@ bool may_refuse(const Mix& mix, const ProblemSpec& problem, std::string_view sol
          (mix.output && std::ranges::find(kAlike, solver) != std::end(kAlike));
 }
 
-bool is_taken(Case& c, const Solver& solver, fuseplanHandle_t handle) {
-  driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver.id()).c_str()));
-  fuseplanFusionSupport_t support = {};
-  support.structSize = sizeof support;
-  driver::check(fuseplanQueryFusionSupport(handle, c.plan(), &support));
-  return support.fused != 0;
-}
-
 class Mixed : public testing::TestWithParam<SolverSample> {};
 
 TEST_P(Mixed, OperandsAndOutputs) {

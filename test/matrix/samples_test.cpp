@@ -9,21 +9,6 @@
 namespace fuseplan::test {
 namespace {
 
-// Whether the solver says that it takes the plan; a refusal must give at least one reason.
-bool accepts(const Solver& solver, fuseplanHandle_t handle, Case& c) {
-  fuseplanFusionSupport_t support = {};
-  support.structSize = sizeof support;
-  driver::check(fuseplanQueryFusionSupport(handle, c.plan(), &support));
-  if (support.fused != 0) {
-    EXPECT_EQ(std::string(support.solver), solver.id());
-    return true;
-  }
-  int reasons = 0;
-  driver::check(fuseplanPlanGetRejections(handle, c.plan(), 0, &reasons, nullptr));
-  EXPECT_GT(reasons, 0) << "refused without a reason";
-  return false;
-}
-
 /// Levels and types that a solver is written for; both layouts are required of all.
 struct Reach {
   int levels, types;  ///< of portable, avx2 and avx512
@@ -76,8 +61,7 @@ TEST_P(Samples, EveryTypeLayoutAndLevel) {
         const ProblemSpec problem = converted(original, type, channels_last);
         SCOPED_TRACE(driver::to_text(problem) + " at " + level);
         Case c(problem, {.stream = static_cast<std::uint64_t>(++asked)});
-        driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver->id()).c_str()));
-        if (!accepts(*solver, handle.get(), c)) continue;
+        if (!is_taken(c, *solver, handle.get())) continue;
         expect_right(c, handle.get());
         ++run;
       }

@@ -14,6 +14,10 @@ namespace fuseplan::cpu {
 /// Of lanes that are not contiguous, in elements: several vectors of them are within an
 /// instruction's displacement, several pixels beside them.
 inline constexpr std::int64_t kMostLaneStride = 1 << 21;
+/// Bytes from lane to lane for elements `stride` apart; 0 if they are contiguous, or all the same.
+inline std::int64_t lane_stride_of(DType dtype, std::int64_t stride) {
+  return stride > 1 ? stride * static_cast<std::int64_t>(size_of(dtype)) : 0;
+}
 
 /// A kernel that applies the body of a chain to rows of lanes that are contiguous in the
 /// output's memory.

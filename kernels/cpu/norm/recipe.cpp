@@ -76,19 +76,14 @@ class NormRecipe final : public Recipe {
 
   RowsSpec rows_spec(const Expr& body) const {
     const Walk& walk = cells_.walk;
-    RowsSpec spec{.isa = isa_,
-                  .body = body,
-                  .input = walk.dtypes[Walk::kInput],
-                  .output = walk.dtypes[Walk::kOutput],
-                  .input_lane_stride = walk.lane_stride(Walk::kInput),
-                  .lanes_are_channels = walk.lanes_are_channels,
-                  .elements = {},
-                  .touching = walk.touching && !cells_.per_lane && cells_.pieces == 1};
-    for (std::size_t e = 0; e < chain_.elements.size(); ++e) {
-      const std::size_t t = Walk::kElements + e;
-      spec.elements.push_back({walk.dtypes[t], walk.lanes.stride[t] != 0, walk.lane_stride(t)});
-    }
-    return spec;
+    return {.isa = isa_,
+            .body = body,
+            .input = walk.dtypes[Walk::kInput],
+            .output = walk.dtypes[Walk::kOutput],
+            .input_lane_stride = walk.lane_stride(Walk::kInput),
+            .lanes_are_channels = walk.lanes_are_channels,
+            .elements = walk.elements(chain_.elements.size()),
+            .touching = walk.touching && !cells_.per_lane && cells_.pieces == 1};
   }
   SumsSpec sums_spec() const {
     if (!stages_.backward) return moments_spec(cells_, isa_);

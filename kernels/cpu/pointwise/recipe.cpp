@@ -49,10 +49,8 @@ class PointwiseRecipe final : public Recipe {
                   .output = walk_.dtypes[Walk::kOutput],
                   .input_lane_stride = walk_.lane_stride(Walk::kInput),
                   .lanes_are_channels = walk_.lanes_are_channels,
-                  .elements = {},
+                  .elements = walk_.elements(chain_.elements.size()),
                   .touching = walk_.touching};
-    for (std::size_t t = Walk::kElements; t < walk_.dtypes.size(); ++t)
-      spec.elements.push_back({walk_.dtypes[t], walk_.lanes.stride[t] != 0, walk_.lane_stride(t)});
     std::vector<Function> functions{{"pointwise_rows", emit_rows(spec)}};
     if (has_prologue())
       functions.push_back(

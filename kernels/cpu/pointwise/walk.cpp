@@ -91,8 +91,14 @@ std::int64_t Walk::bytes() const {
 }
 
 std::int64_t Walk::lane_stride(std::size_t tensor) const {
-  const std::int64_t stride = lanes.stride[tensor];
-  return stride > 1 ? stride * static_cast<std::int64_t>(size_of(dtypes[tensor])) : 0;
+  return lane_stride_of(dtypes[tensor], lanes.stride[tensor]);
+}
+
+std::vector<RowsSpec::Element> Walk::elements(std::size_t count) const {
+  std::vector<RowsSpec::Element> elements;
+  for (std::size_t t = kElements; t < kElements + count; ++t)
+    elements.push_back({dtypes[t], lanes.stride[t] != 0, lane_stride(t)});
+  return elements;
 }
 
 bool Walk::is_strided() const {

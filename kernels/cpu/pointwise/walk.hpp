@@ -39,7 +39,9 @@ struct Walk {
   std::int64_t bytes() const;      ///< read and written by a launch, broadcasts counted once a use
   /// Bytes from lane to lane of a tensor where they are not contiguous; 0 otherwise.
   std::int64_t lane_stride(std::size_t tensor) const;
-  /// Whether there is such a tensor, in another layout than the output.
+  /// The first `count` elements, as a rows kernel reads them.
+  std::vector<RowsSpec::Element> elements(std::size_t count) const;
+  /// Whether there is a tensor in another layout than the output.
   bool is_strided() const;
 };
 
