@@ -66,14 +66,13 @@ class CpuStrassen final : public Solver {
 
   std::vector<std::string> samples() const override {
     return {
-        "f32:1x256x14x14:nchw;conv(f32:514x256x1x1);bias(f32:1x514x1x1);norm(spatial,f32:1x514x1x1)"
-        ";"
-        "activation(relu)",
+        "f32:1x256x14x14:nchw;conv(f32:1026x256x1x1);bias(f32:1x1026x1x1);"
+        "norm(spatial,f32:1x1026x1x1);activation(relu)",
         "f32:2x135x9x12:nhwc;conv(f32:512x135x1x1:nhwc);add(f32:2x512x9x12:nhwc);activation(relu)",
-        "f32:2x180x13x13:nhwc;conv(f32:1500x180x1x1,stride=2x2);norm(spatial,f32:1x1500x1x1)",
-        "f32:1x128x28x30:nchw;conv(f32:450x128x1x1);add(f32:1x450x28x30);activation(clippedrelu)",
+        "f32:2x260x13x13:nhwc;conv(f32:1500x260x1x1,stride=2x2);norm(spatial,f32:1x1500x1x1)",
+        "f32:1x254x20x22:nchw;conv(f32:770x254x1x1);add(f32:1x770x20x22);activation(clippedrelu)",
         "f16:1x256x12x14:nhwc;conv(f16:384x256x1x1:nhwc);bias(f32:1x384x1x1);activation(relu)",
-        "f32:1x194x5x6x8:nchw;conv(f32:390x194x1x1x1);bias(f32:1x390x1x1x1);activation(gelu_erf)",
+        "f32:1x390x5x6x8:nchw;conv(f32:774x390x1x1x1);bias(f32:1x774x1x1x1);activation(gelu_erf)",
     };
   }
 

@@ -102,7 +102,8 @@ TEST_P(Mixed, OperandsAndOutputs) {
           Case c(problem, {.stream = stream, .misalign = static_cast<int>(stream % 5)});
           const bool taken = is_taken(c, *solver, handle.get());
           if (!taken && may_refuse(mix, problem, solver->id())) continue;
-          EXPECT_EQ(taken, is_sample);
+          // What no solver gains by alone, such as splitting small samples, may be gained mixed.
+          EXPECT_TRUE(taken || !is_sample);
           if (!taken) continue;
           expect_right(c, handle.get());
           EXPECT_EQ(c.output().damage(), "");
