@@ -20,6 +20,7 @@ class GpuHopper final : public Solver {
     const Problem& problem = question.problem;
     need_hopper_convolution(question, verdict, kFeed);
     if (!verdict.accepted()) return;
+    need_packed_groups(question, verdict);
     const std::int64_t channels = problem.input().lens[1];
     const auto together = static_cast<std::int64_t>(16 / size_of(problem.input().dtype));
     verdict.need(channels % together == 0, RejectCode::Size, "input channels",
@@ -53,6 +54,10 @@ class GpuHopper final : public Solver {
         "bf16:3x72x9x11:nhwc;conv(bf16:160x72x3x2:nhwc,pad=2x0,pad_hi=1x1,stride=2x1,dilation=1x2);"
         "add(bf16:3x160x5x10:nhwc);activation(silu)",
         "f16:1x8x17x13:nhwc;conv(f16:75x8x5x3:nhwc,pad=2x1,stride=2x2);scale_shift(f32:1x75x1x1)",
+        "f16:2x136x11x9:nhwc;conv(f16:136x8x3x3:nhwc,pad=1x1,groups=17);bias(f32:1x136x1x1);"
+        "activation(relu)",
+        "bf16:3x192x7x8:nhwc;conv(bf16:192x32x3x2,pad=1x0,stride=2x1,groups=6);"
+        "norm(spatial,f32:1x192x1x1);add(bf16:3x192x4x7:nhwc)",
     };
   }
 };

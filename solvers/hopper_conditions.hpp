@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "base/status.hpp"
 #include "kernels/gpu/conv_hopper.hpp"
 #include "solvers/gpu_conditions.hpp"
@@ -32,8 +34,27 @@ inline void need_hopper_convolution(const Question& question, Verdict& verdict,
                name_of(op.weights.dtype), name_of(input.dtype));
   verdict.need(input.spatial() <= 2, RejectCode::Convolution, "spatial dimensions",
                std::to_string(input.spatial()), "at most 2");
-  verdict.need(op.conv.groups == 1, RejectCode::Convolution, "groups",
-               std::to_string(op.conv.groups), "1");
+  if (feed == gpu::HopperFeed::threads)
+    verdict.need(op.conv.groups == 1, RejectCode::Convolution, "groups",
+                 std::to_string(op.conv.groups), "1");
+}
+
+/// A tile's groups are multiplied as one, by zeros where they differ. Of one channel each, most
+/// rows of problems/depthwise.csv take longer so than by gpu_depthwise (56 x 56 pixels twice as
+/// long).
+inline void need_packed_groups(const Question& question, Verdict& verdict) {
+  const ConvOp& op = *question.problem.conv();
+  if (op.conv.groups == 1) return;
+  const std::int64_t inputs = op.weights.lens[1], outputs = op.weights.lens[0] / op.conv.groups;
+  verdict.need(inputs == outputs && std::has_single_bit(static_cast<std::uint64_t>(inputs)) &&
+                   inputs >= gpu::kFewestPacked && inputs <= gpu::kMostPacked,
+               RejectCode::Convolution, "channels of a group",
+               fmt::format("{} to {}", inputs, outputs),
+               fmt::format("as many outputs as inputs, a power of two from {} to {}",
+                           gpu::kFewestPacked, gpu::kMostPacked),
+               {}, 0);
+  verdict.need(!op.conv.strict, RejectCode::Attribute, "strict", "1", "0",
+               "infinities of a group meet zeros in others, which makes NaN", 0);
 }
 
 inline void need_hopper_tiles(const Question& question, Verdict& verdict, gpu::HopperFeed feed) {

@@ -21,11 +21,10 @@ struct Kernel {
   std::vector<std::string_view> headers;  ///< beside those of both
 };
 const Kernel& kernel_of(HopperFeed feed) {
-  static const Kernel kKernels[] = {
-      {"conv_hopper.cu", "fp_conv_hopper", {}},
-      {"conv_hopper_gather.cu",
-       "fp_conv_gather",
-       {"fp_warp.h", "fp_pack.h", "fp_hopper_pixels.h", "fp_hopper_pairs.h"}}};
+  static const Kernel kKernels[] = {{"conv_hopper.cu", "fp_conv_hopper", {}},
+                                    {"conv_hopper_gather.cu",
+                                     "fp_conv_gather",
+                                     {"fp_warp.h", "fp_hopper_pixels.h", "fp_hopper_pairs.h"}}};
   return kKernels[static_cast<int>(feed)];
 }
 
@@ -37,7 +36,7 @@ class HopperProgram final : public Program {
  public:
   HopperProgram(const Problem& problem, const SplitChain& chain, HopperFeed feed,
                 const HopperTile& tile)
-      : shape_(problem, chain),
+      : shape_(hopper_conv(problem, chain)),
         chain_(chain),
         tile_(tile),
         use_(hopper_shape(problem, chain, feed, tile)),
@@ -47,7 +46,7 @@ class HopperProgram final : public Program {
     const DType weights = problem.conv()->weights.dtype;
     if (feed == HopperFeed::copies)
       maps_[kInput] = hopper_input_map(g, problem.input().dtype, tile.m);
-    if (feed == HopperFeed::copies || !hopper_gathers_filters(shape_))
+    if (!hopper_keeps_filters(shape_, feed))
       maps_[kFilter] = hopper_weight_map(g, weights, feed, tile.n);
     if (use_.store == HopperStore::copies)
       maps_[kOutput] = hopper_output_map(g, problem.output().dtype);
@@ -66,7 +65,8 @@ class HopperProgram final : public Program {
     Call call;
     call.arguments = block.finish(TensorMap::kAlignment);
     bool aligned = is_multiple(arguments.output, stored_bytes_) &&
-                   (!use_.pairs || is_multiple(arguments.input, kPairBytes));
+                   (!use_.pairs || is_multiple(arguments.input, kPairBytes)) &&
+                   (!use_.wide_filters || is_multiple(arguments.weights, 16));
     for (std::size_t i = 0; i < kMaps; ++i) aligned &= !maps_[i] || is_multiple(bases[i], 16);
     if (aligned) {
       fill_in(call, bases, maps, scratch);
@@ -103,7 +103,7 @@ class HopperProgram final : public Program {
     call.blocks_stay = true;
   }
 
-  ConvShape shape_;
+  HopperConv shape_;
   ChainArguments chain_;
   HopperTile tile_;
   HopperShape use_;
@@ -115,7 +115,11 @@ class HopperRecipe final : public Recipe {
  public:
   HopperRecipe(const Problem& problem, const SplitChain& chain, HopperFeed feed,
                const HopperTile& tile)
-      : problem_(problem), chain_(chain), feed_(feed), tile_(tile), shape_(problem, chain) {}
+      : problem_(problem),
+        chain_(chain),
+        feed_(feed),
+        tile_(tile),
+        shape_(hopper_conv(problem, chain)) {}
 
   std::string source() const override {
     const std::string fields = "fp_tensor_map input_map, weight_map, output_map;\n" +
@@ -127,13 +131,16 @@ class HopperRecipe final : public Recipe {
         chain_macros(problem_, chain_) + conv_macros(shape_) + define("BM", tile_.m) +
         define("BN", tile_.n) + define("PRODUCERS", use.producers) + define("STAGES", use.stages) +
         define("STEPS", hopper_steps(shape_, feed_, problem_.input().dtype)) +
+        define("PACKED", shape_.packed) + define("WIDE_FILTERS", use.wide_filters) +
         define("PRODUCTS", hopper_products(shape_, feed_, problem_.input().dtype)) +
         define("STORE", static_cast<int>(use.store)) +
-        define("RESIDENT", feed_ == HopperFeed::threads && hopper_gathers_filters(shape_)) +
+        define("RESIDENT", hopper_keeps_filters(shape_, feed_)) +
         define("FILTER_ROWS", hopper_filter_rows(shape_, tile_)) +
         define("CHANNELS_AT_ONCE", gather.channels) + define("SHIFT_UNIT", gather.shift_unit) +
         define("PAIRS", use.pairs) + define("TOGETHER", use.together);
-    std::vector<std::string_view> headers{"fp_conv.h", "fp_hopper.h", "fp_hopper_conv.h"};
+    std::vector<std::string_view> headers{"fp_conv.h",          "fp_pack.h",
+                                          "fp_hopper.h",        "fp_hopper_conv.h",
+                                          "fp_hopper_groups.h", "fp_hopper_store.h"};
     headers.insert(headers.end(), kernel.headers.begin(), kernel.headers.end());
     return assemble_source(macros, chain_declarations(chain_, fields), kernel.file, headers);
   }
@@ -149,7 +156,7 @@ class HopperRecipe final : public Recipe {
   SplitChain chain_;
   HopperFeed feed_;
   HopperTile tile_;
-  ConvShape shape_;
+  HopperConv shape_;
 };
 
 }  // namespace

@@ -33,8 +33,11 @@ std::optional<std::string> hopper_filter_refusal(const Problem& problem);
 /// The same for pixels that are gathered.
 std::optional<std::string> hopper_gather_refusal(const Problem& problem);
 
-/// Two spatial axes or fewer, one group, f16 or bf16, or f32 as tf32 by copies; sums in f32. Needs
-/// sm_90a and what the refusals for that way to feed it say.
+/// Channels of a group that tiles may pack with others: as many inputs as outputs, a power of two.
+inline constexpr std::int64_t kFewestPacked = 2, kMostPacked = 64;
+
+/// Two spatial axes or fewer, one group or, by copies, packed ones, f16 or bf16, or f32 as tf32 by
+/// copies; sums in f32. Needs sm_90a and what the refusals for that way to feed it say.
 std::shared_ptr<const Recipe> conv_hopper_recipe(const Problem& problem, const SplitChain& chain,
                                                  HopperFeed feed, const HopperTile& tile);
 

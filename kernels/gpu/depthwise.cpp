@@ -19,13 +19,15 @@ using cpu::View;
 
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kVectorBytes = 16;
-constexpr std::int64_t kSharedBytes = 48 << 10;  ///< what a block gets without being asked for more
+constexpr std::int64_t kSharedBytes = 64 << 10;  ///< that a block gets on every device
 constexpr std::int64_t kMostBlocks = 132 * 8;    ///< that a large device runs at once
 constexpr std::int64_t kMostRows = 16;           ///< input rows of a column, unrolled
 constexpr std::size_t kChannel = 1, kDepth = 2, kHeight = 3, kWidth = 4;
 
 struct Shape {
-  Shape(const Problem& problem, const SplitChain& chain) : g(cpu::geometry_of(problem)) {
+  Shape(const Problem& problem, const SplitChain& chain)
+      : g(cpu::geometry_of(problem)),
+        channel_values(static_cast<std::int64_t>(chain.channels.roots.size())) {
     views = {g.input, g.output};
     dtypes = {problem.input().dtype, problem.output().dtype};
     for (const Operand& element : chain.elements) {
@@ -48,10 +50,12 @@ struct Shape {
   }
 
   std::int64_t taps() const { return g.filter[0] * g.filter[1] * g.filter[2]; }
-  std::int64_t weight_bytes() const {
-    return taps() * g.output.len[kChannel] * static_cast<std::int64_t>(sizeof(float));
+  /// Weights and the chain's channel values in shared memory.
+  std::int64_t staged_bytes() const {
+    return (taps() + channel_values) * g.output.len[kChannel] *
+           static_cast<std::int64_t>(sizeof(float));
   }
-  bool staged() const { return wide > 1 && weight_bytes() <= kSharedBytes; }
+  bool staged() const { return wide > 1 && staged_bytes() <= kSharedBytes; }
   /// Whether pieces of `wide` channels start at multiples of it.
   bool divides() const {
     if (wide == 1) return false;
@@ -77,7 +81,8 @@ struct Shape {
   }
 
   ConvGeometry g;
-  std::vector<View> views;  ///< of input, output, elements
+  std::int64_t channel_values;  ///< of the chain, for each channel
+  std::vector<View> views;      ///< of input, output, elements
   std::vector<DType> dtypes;
   std::vector<bool> adjacent;  ///< which of them have channels as neighbours
   bool along = false;          ///< threads are neighbours along channels
@@ -107,8 +112,11 @@ class DepthwiseProgram final : public Program {
           input.len[kWidth], shape_.g.output.len[kHeight]})
       block.put(static_cast<std::uint32_t>(number));
     chain_.put_uniforms(arguments, block, scratch);
-    const auto shared = wide && shape_.staged() ? shape_.weight_bytes() : 0;
+    const auto shared = wide && shape_.staged() ? shape_.staged_bytes() : 0;
     return {wide ? 1u : 0u, blocks, kThreads, static_cast<unsigned>(shared), block.finish()};
+  }
+  unsigned most_shared_bytes() const override {
+    return shape_.staged() ? static_cast<unsigned>(shape_.staged_bytes()) : 0;
   }
 
  private:

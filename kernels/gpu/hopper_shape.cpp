@@ -114,13 +114,25 @@ std::optional<std::int64_t> pixel_stride(const View& view) {
   return first.value_or(ceil_div(view.len[1], 8) * 8);
 }
 
-HopperGather hopper_gather(const ConvShape& shape) {
+HopperConv hopper_conv(const Problem& problem, const SplitChain& chain) {
+  HopperConv conv{ConvShape(problem, chain)};
+  ConvGeometry& g = conv.geometry;
+  if (g.groups == 1) return conv;
+  conv.packed = g.group_inputs;
+  g.group_inputs *= g.groups;
+  g.group_outputs *= g.groups;
+  g.groups = 1;
+  return conv;
+}
+
+HopperGather hopper_gather(const HopperConv& shape) {
   const ConvGeometry& g = shape.geometry;
   const std::int64_t taps = g.filter[1] * g.filter[2];
   HopperGather gather;
   for (gather.channels = std::min(g.group_inputs, kDepth / taps);; --gather.channels) {
     gather.values = gather.channels * taps;
-    if (hopper_gathers_filters(shape) || gather.channels == g.group_inputs) break;
+    if (hopper_keeps_filters(shape, HopperFeed::threads) || gather.channels == g.group_inputs)
+      break;
     gather.shift_unit = std::gcd(gather.values, kTogether);
     gather.values += kTogether - gather.shift_unit;
     if (gather.values <= kDepth) break;
@@ -131,7 +143,7 @@ HopperGather hopper_gather(const ConvShape& shape) {
 namespace {
 
 /// As far as lengths and strides decide it.
-bool may_gather_pairs(const ConvShape& shape) {
+bool may_gather_pairs(const HopperConv& shape) {
   const ConvGeometry& g = shape.geometry;
   for (std::size_t axis : {0, 1, 3})
     if (g.input.len[axis] > 1 && g.input.stride[axis] % 2 != 0) return false;
@@ -143,38 +155,51 @@ bool may_gather_pairs(const ConvShape& shape) {
 
 }  // namespace
 
-std::int64_t hopper_steps(const ConvShape& shape, HopperFeed feed, DType input) {
+std::int64_t hopper_steps(const HopperConv& shape, HopperFeed feed, DType input) {
   const ConvGeometry& g = shape.geometry;
-  return feed == HopperFeed::copies
-             ? g.filter[1] * g.filter[2] * ceil_div(g.group_inputs, row_values(input))
-             : ceil_div(g.group_inputs, hopper_gather(shape).channels);
+  if (feed == HopperFeed::threads) return ceil_div(g.group_inputs, hopper_gather(shape).channels);
+  return g.filter[1] * g.filter[2] *
+         ceil_div(shape.packed > 0 ? kSmallestHopperTile.n : g.group_inputs, row_values(input));
 }
 
-std::int64_t hopper_products(const ConvShape& shape, HopperFeed feed, DType input) {
+std::int64_t hopper_products(const HopperConv& shape, HopperFeed feed, DType input) {
   return ceil_div(feed == HopperFeed::copies
                       ? std::min(shape.geometry.group_inputs, row_values(input))
                       : hopper_gather(shape).values,
                   kProductBytes / static_cast<std::int64_t>(size_of(input)));
 }
 
-bool hopper_gathers_filters(const ConvShape& shape) {
+bool hopper_keeps_filters(const HopperConv& shape, HopperFeed feed) {
+  if (feed == HopperFeed::copies) return shape.packed > 0;
   const ConvGeometry& g = shape.geometry;
   const bool in_order = shape.taps_inner() || g.filter[1] * g.filter[2] == 1;
   return !in_order || !shape.dense_filters() || g.weight_stride[0] % kTogether != 0;
 }
 
-std::int64_t hopper_filter_rows(const ConvShape& shape, const HopperTile& tile) {
-  return ceil_div(shape.geometry.group_outputs, tile.n) * tile.n;
+std::int64_t hopper_filter_rows(const HopperConv& shape, const HopperTile& tile) {
+  return shape.packed > 0 ? tile.n : ceil_div(shape.geometry.group_outputs, tile.n) * tile.n;
 }
+
+namespace {
+
+bool has_wide_filters(const HopperConv& conv, DType dtype) {
+  const auto each = static_cast<std::int64_t>(16 / size_of(dtype));
+  const auto& stride = conv.geometry.weight_stride;
+  return conv.packed > 0 && dtype != DType::f32 && conv.packed % each == 0 && stride[1] == 1 &&
+         stride[0] % each == 0 && stride[3] % each == 0 && stride[4] % each == 0;
+}
+
+}  // namespace
 
 HopperShape hopper_shape(const Problem& problem, const SplitChain& chain, HopperFeed feed,
                          const HopperTile& tile) {
-  const ConvShape conv(problem, chain);
+  const HopperConv conv = hopper_conv(problem, chain);
   const bool gathers = feed == HopperFeed::threads;
-  const bool stay = gathers && hopper_gathers_filters(conv);
+  const bool stay = hopper_keeps_filters(conv, feed);
   HopperShape shape;
   shape.store = store_of(conv.geometry, problem.output().dtype);
   shape.together = stored_together(conv.geometry.output, problem.output().dtype, shape.store);
+  shape.wide_filters = has_wide_filters(conv, problem.input().dtype);
   shape.producers = gathers && tile.n <= kWidestOfTwo ? 2 : 1;
   constexpr int kResults[] = {0, kBoxes * kBoxRows * kRowBytes, kPlanesBytes};
   const std::int64_t stage = (tile.m + (stay ? 0 : tile.n)) * kRowBytes + kBarrierBytes;
@@ -232,17 +257,20 @@ TensorMap hopper_output_map(const ConvGeometry& g, DType dtype) {
 }
 
 std::optional<std::string> hopper_layout_refusal(const Problem& problem) {
-  const ConvGeometry g = cpu::geometry_of(problem);
+  const HopperConv conv = hopper_conv(problem, {});
+  const ConvGeometry& g = conv.geometry;
   if (g.input.stride[1] != 1) return "input channels that are not contiguous";
-  if (g.weight_stride[1] != 1) return "a filter whose channels are not contiguous";
+  if (conv.packed == 0 && g.weight_stride[1] != 1)
+    return "a filter whose channels are not contiguous";
   if (auto refusal = strides_refusal("input", hopper_input_map(g, problem.input().dtype, 1)))
     return refusal;
+  if (conv.packed > 0) return std::nullopt;
   return strides_refusal(
       "filter", hopper_weight_map(g, problem.conv()->weights.dtype, HopperFeed::copies, 1));
 }
 
 std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
-  const ConvShape shape(problem, {});
+  const HopperConv shape = hopper_conv(problem, {});
   const ConvGeometry& g = shape.geometry;
   if (g.filter[1] > kMostTaps || g.filter[2] > kMostTaps)
     return fmt::format("one of {} x {} taps", g.filter[1], g.filter[2]);

@@ -35,7 +35,7 @@ std::int64_t tile_count(const ConvGeometry& g, const HopperTile& tile) {
 /// takes the tensor cores as long as one in 16 bits.
 double cost(const Problem& problem, const SplitChain& chain, HopperFeed feed,
             const HopperTile& tile) {
-  const ConvShape conv(problem, chain);
+  const HopperConv conv = hopper_conv(problem, chain);
   const ConvGeometry& g = conv.geometry;
   const HopperShape shape = hopper_shape(problem, chain, feed, tile);
   const double waves = std::ceil(static_cast<double>(tile_count(g, tile)) / kMultiprocessors);
@@ -55,16 +55,18 @@ double cost(const Problem& problem, const SplitChain& chain, HopperFeed feed,
 }  // namespace
 
 bool hopper_fills_device(const Problem& problem) {
-  return static_cast<double>(tile_count(cpu::geometry_of(problem), kSmallestHopperTile)) >=
+  return static_cast<double>(tile_count(hopper_conv(problem, {}).geometry, kSmallestHopperTile)) >=
          kMultiprocessors / 2;
 }
 
 std::vector<HopperTile> hopper_tiles(const Problem& problem, const SplitChain& chain,
                                      HopperFeed feed) {
   std::vector<HopperTile> tiles(std::begin(kTiles), std::end(kTiles));
+  const bool is_packed = hopper_conv(problem, chain).packed > 0;
   std::erase_if(tiles, [&](const HopperTile& tile) {
     return hopper_shape(problem, chain, feed, tile).stages < kFewestHopperStages ||
-           (feed == HopperFeed::threads && tile.m != kGatheredRows);
+           (feed == HopperFeed::threads && tile.m != kGatheredRows) ||
+           (is_packed && tile.n != kSmallestHopperTile.n);
   });
   std::ranges::stable_sort(
       tiles, {}, [&](const HopperTile& tile) { return cost(problem, chain, feed, tile); });

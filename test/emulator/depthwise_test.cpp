@@ -43,13 +43,21 @@ const char* const kPixels =
 const char* const kPlanes = "f32:2x11x7x9:nchw;conv(f32:11x1x3x3,pad=1x1,groups=11)";
 const char* const kGroups = "f32:1x12x6x6:nhwc;conv(f32:8x3x3x3:nhwc,pad=1x1,groups=4)";
 const char* const kVolume = "f32:2x5x4x5x3:ncdhw;conv(f32:5x1x3x2x2,pad=1x0x1,groups=5)";
+// More weights than shared memory holds.
+const char* const kMany =
+    "f16:1x1040x4x4:nhwc;conv(f16:1040x1x5x5:nhwc,pad=2x2,groups=1040);"
+    "norm(spatial,f32:1x1040x1x1)";
 const char* const kPin = "--pin=gpu_depthwise:default";
 const char* const kOutside = "outside all memory";
 
 const Mutant kMutants[] = {
     {"NoBarrierBehindTheWeights", "  fp_barrier();\n}", "}", kPixels, nullptr, kPin},
-    {"TapsNotTransposed", "shared[tap * FP_OUTPUTS + channel] =",
-     "shared[channel * FP_TAPS + tap] =", kPixels, nullptr, kPin},
+    {"TapsNotTransposed", "shared[at] =", "shared[channel * FP_TAPS + tap] =", kPixels, nullptr,
+     kPin},
+    {"ValuesOfTheFirstLane", "FP_OUTPUTS + strip.channel + v]", "FP_OUTPUTS + strip.channel]",
+     kPixels, nullptr, kPin},
+    {"ValuesOverTheWeights", "(FP_TAPS + c) * FP_OUTPUTS + channel]",
+     "(FP_TAPS - 1 + c) * FP_OUTPUTS + channel]", kPixels, nullptr, kPin},
     {"FirstWeightOfTheLanes", "* FP_OUTPUTS + channel + v]", "* FP_OUTPUTS + channel]", kPixels,
      nullptr, kPin},
     {"ColumnsSwapped", "tap % FP_S * FP_WEIGHT_S", "(FP_S - 1 - tap % FP_S) * FP_WEIGHT_S", kPixels,
@@ -59,6 +67,8 @@ const Mutant kMutants[] = {
     {"NoLeftOrRight", "(unsigned)w < a.input_w", "true", kPlanes, "", kPin},
     {"NoTopOrBottom", "(unsigned)h < a.input_h", "true", kPlanes, "", kPin},
     {"NoFrontOrBack", "if ((unsigned)depth >= a.input_d) continue;", "", kVolume, "", kPin},
+    {"WideOutsideIsInside", "inside ? words", "true ? words", kPixels, nullptr, kPin},
+    {"WideColumnsOutside", "base + fp_clamp(w, a.input_w) *", "base + w *", kPixels, "", kPin},
     {"NoRowTail", "if (strip.p + t >= (int)a.output_h) continue;", "", kPlanes, "", kPin},
     {"NoStripTail", "index < a.count", "index < a.count + 1", kPlanes, kOutside, kPin},
     {"StripsOverlap", "(int)at[FP_AT_H] * FP_T", "(int)at[FP_AT_H] * (FP_T - 2)", kPlanes, nullptr,
@@ -66,8 +76,8 @@ const Mutant kMutants[] = {
     {"FirstChannelOfAGroup", "group * FP_C + c", "group * FP_C", kGroups, nullptr, kPin},
     {"GroupOfEachChannel", "strip.channel / FP_K", "strip.channel % FP_K", kGroups, nullptr, kPin},
     {"FirstFilterOfAGroup", "(long long)c * FP_WEIGHT_C", "0ll", kGroups, nullptr, kPin},
-    {"ChannelOfTheFirstLane", "strip.channel + v, channels[v]", "strip.channel, channels[v]",
-     kPixels, nullptr, kPin},
+    {"ChannelOfTheFirstLane", "strip.channel + v, channels[v]", "strip.channel, channels[v]", kMany,
+     nullptr, kPin},
     {"DepthNotPadded", " - FP_PAD_D", "", kVolume, "", kPin},
 };
 

@@ -23,7 +23,25 @@ const char* const kOneStep =
 const char* const kBoxes =
     "f16:9x16x9x11:nhwc;conv(f16:256x16x1x1:nhwc);scale_shift(f32:1x256x1x1)";
 
+// Blocks change channels in the middle of their tiles.
+const char* const kPacked = "f16:5x200x9x11:nhwc;conv(f16:200x8x3x2:nhwc,pad=1x0,groups=25)";
+const char* const kPackedScalars =
+    "f16:5x136x9x11:nhwc;conv(f16:136x4x3x2,pad=1x0,groups=34);bias(f32:1x136x1x1)";
+
 const Mutant kMutants[] = {
+    {"KeepsPackedFilters", "if (k != packed)", "if (packed == FP_K)", kPacked, nullptr, kTile},
+    {"NoZerosAroundGroups", "  if (is_first) {", "  if (false) {", kPacked, nullptr, kTile},
+    {"NoFenceBehindPackedFilters", "  fp_fence_async();\n  fp_named_barrier(FP_BARRIER_BOTH, 256);",
+     "  fp_named_barrier(FP_BARRIER_BOTH, 256);", kPacked, "no fence", kTile},
+    {"NoBarrierBeforePackedFilters",
+     "  fp_named_barrier(FP_BARRIER_BOTH, 256);  // those before have been read\n  if", "  if",
+     kPacked, nullptr, kTile},
+    {"GroupsOfAllInputs", "if (c / size == n / size)", "if (c < FP_BN)", kPackedScalars, nullptr,
+     kTile},
+    {"InputsOfTheFirstChannels", "(FP_PACKED ? first.channel : 0u)", "0u", kPacked, nullptr, kTile},
+    {"LosesTheLastTiles", "(a.tiles + fp_blocks() - 1) / fp_blocks()", "a.tiles / fp_blocks()",
+     kPacked, nullptr, kTile},
+
     {"NoLastWait", "  fp_wgmma_wait<0>();\n", "", kConv, "ended before its products", kTile},
     {"NoWait", "    fp_wgmma_wait<1>();\n", "", kConv, nullptr, kTile},
     {"LastWaitOneGroupTooFew", "fp_wgmma_wait<0>", "fp_wgmma_wait<1>", kConv,
@@ -113,8 +131,8 @@ const Mutant kGatherMutants[] = {
      nullptr, kGather},
     {"FiltersWithoutAFence", "fp_pack(bits));\n  }\n  fp_fence_async();", "fp_pack(bits));\n  }",
      kStem, "no fence", kGather},
-    {"FiltersOfTheFirstTile", "(step * FP_FILTER_ROWS + k)", "(step * FP_FILTER_ROWS)", kTwoTiles,
-     nullptr, kGather},
+    {"FiltersOfTheFirstTile", "(step * FP_FILTER_ROWS + (FP_PACKED ? 0 : k))",
+     "(step * FP_FILTER_ROWS)", kTwoTiles, nullptr, kGather},
     {"OneArrivalTooFew", "window::threads / 32 + (", "window::threads / 32 - 1 + (", kPlanes, "",
      kGather},
     {"OneArrivalTooMany", "window::threads / 32 + (", "window::threads / 32 + 1 + (", kPlanes,

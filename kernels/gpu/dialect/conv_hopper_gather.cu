@@ -67,9 +67,10 @@ FP_FN void fp_produce(const fp_args& a, const fp_shared& s) {
   const unsigned pixel = fp_thread() % window::threads * (FP_BM / window::threads);
   unsigned next = 0;  // whose turn it is
   fp_turn turn = {0, 0};
+  const fp_tiles tiles = fp_tiles_of(a);
   FP_ONE_BY_ONE
-  for (unsigned tile = fp_block(); tile < a.tiles; tile += fp_blocks()) {
-    const fp_tile first = fp_tile_of(tile);
+  for (unsigned tile = tiles.next; tile < tiles.end; tile += tiles.step) {
+    const fp_tile first = fp_tile_at(a, tile);
     window from;
     fp_find(a, first.pixel + pixel, from);
     FP_ONE_BY_ONE

@@ -3,7 +3,8 @@
 // below each other, column by column of the filter, so that an input row is loaded once for all
 // outputs and taps of the column that read it. V is more than 1 only where each channel is a group.
 // Threads follow the memory: along channels, or along rows. Blocks go on to further strips, because
-// they begin by putting the weights into shared memory (FP_STAGED), where neighbours are channels.
+// they begin by putting the weights and the chain's channel values into shared memory (FP_STAGED),
+// where neighbours are channels.
 
 #define FP_TAPS (FP_D * FP_R * FP_S)
 // Input rows of a column, counted from the first, FP_ROW_STEP apart.
@@ -30,14 +31,25 @@ FP_FN fp_strip fp_strip_of(const fp_args& a, unsigned index) {
           (int)at[FP_AT_W]};
 }
 
-// FP_TAPS rows of weights, a channel of the output after the other.
+// FP_TAPS rows of weights and FP_CHANNELS of the chain's values, a channel of the output after the
+// other. Neighbouring threads store neighbours; what they load lies apart, but in few lines.
 FP_FN void fp_stage_weights(const fp_args& a, float* shared) {
-  FP_ONE_BY_ONE
+  FP_FOUR_BY_FOUR
   for (unsigned at = fp_thread(); at < FP_TAPS * FP_OUTPUTS; at += FP_THREADS) {
-    const unsigned channel = at / FP_TAPS, tap = at % FP_TAPS;
-    shared[tap * FP_OUTPUTS + channel] = fp_load<FP_WEIGHTS>(
+    const unsigned channel = at % FP_OUTPUTS, tap = at / FP_OUTPUTS;
+    shared[at] = fp_load<FP_WEIGHTS>(
         a.weights, (long long)channel * FP_WEIGHT_K + tap / (FP_R * FP_S) * FP_WEIGHT_D +
                        tap / FP_S % FP_R * FP_WEIGHT_R + tap % FP_S * FP_WEIGHT_S);
+  }
+  if constexpr (FP_CHANNELS > 0) {
+    FP_ONE_BY_ONE
+    for (unsigned channel = fp_thread(); channel < FP_OUTPUTS; channel += FP_THREADS) {
+      float values[FP_CHANNELS + 1];
+      fp_channels(a, channel, values);
+      FP_UNROLL
+      for (int c = 0; c < FP_CHANNELS; ++c)
+        shared[(FP_TAPS + c) * FP_OUTPUTS + channel] = values[c];
+    }
   }
   fp_barrier();
 }
@@ -90,6 +102,33 @@ FP_FN void fp_add_column(const fp_args& a, const fp_strip& strip, long long base
   }
 }
 
+// The same of channels that lie together. All loads come before the first use, which those with
+// conditions do not: what lies outside the image is read inside, and left out.
+template <int V>
+FP_FN void fp_add_wide_column(const fp_args& a, const fp_strip& strip, long long base, int w,
+                              const float (&weights)[FP_R][V], float (&sums)[FP_T][V]) {
+  constexpr int parts = V / FP_EACH_OF(FP_INPUT);
+  const int top = strip.p * FP_STRIDE_H - FP_PAD_H;
+  const long long from = base + fp_clamp(w, a.input_w) * a.input_stride[FP_W_AXIS];
+  fp_vec words[FP_ROWS][parts];
+  FP_UNROLL
+  for (int row = 0; row < FP_ROWS; ++row) {
+    const unsigned h = fp_clamp(top + row * FP_ROW_STEP, a.input_h);
+    fp_get_wide<FP_INPUT, V>(a.input, from + h * a.input_stride[FP_H_AXIS], words[row]);
+  }
+  const bool column = (unsigned)w < a.input_w;
+  FP_UNROLL
+  for (int row = 0; row < FP_ROWS; ++row) {
+    const bool inside = column && (unsigned)(top + row * FP_ROW_STEP) < a.input_h;
+    FP_UNROLL
+    for (int i = 0; i < 4 * parts; ++i)
+      words[row][i / 4].w[i % 4] = inside ? words[row][i / 4].w[i % 4] : 0u;
+    float x[V];
+    fp_widen_wide<FP_INPUT, V>(words[row], x);
+    fp_add_row<V>(x, weights, row, sums);
+  }
+}
+
 template <int V>
 FP_FN void fp_sum_strip(const fp_args& a, const fp_strip& strip, const float* shared,
                         float (&sums)[FP_T][V]) {
@@ -107,8 +146,12 @@ FP_FN void fp_sum_strip(const fp_args& a, const fp_strip& strip, const float* sh
       for (int s = 0; s < FP_S; ++s) {
         float weights[FP_R][V];
         fp_weights_of<V>(a, shared, strip.channel, c, d, s, weights);
-        fp_add_column<V>(a, strip, base, strip.q * FP_STRIDE_W - FP_PAD_W + s * FP_DILATION_W,
-                         weights, sums);
+        const int w = strip.q * FP_STRIDE_W - FP_PAD_W + s * FP_DILATION_W;
+        if constexpr (V > 1) {
+          fp_add_wide_column<V>(a, strip, base, w, weights, sums);
+        } else {
+          fp_add_column<V>(a, strip, base, w, weights, sums);
+        }
       }
     }
   }
@@ -128,10 +171,19 @@ FP_FN void fp_load_elements(const fp_args& a, const fp_strip& strip, int p, floa
 }
 
 template <int V>
-FP_FN void fp_finish_strip(const fp_args& a, const fp_strip& strip, float (&sums)[FP_T][V]) {
+FP_FN void fp_finish_strip(const fp_args& a, const fp_strip& strip, const float* shared,
+                           float (&sums)[FP_T][V]) {
   float channels[V][FP_CHANNELS + 1];
   FP_UNROLL
-  for (int v = 0; v < V; ++v) fp_channels(a, strip.channel + v, channels[v]);
+  for (int v = 0; v < V; ++v) {
+    if constexpr (FP_STAGED && V > 1) {
+      FP_UNROLL
+      for (int c = 0; c < FP_CHANNELS; ++c)
+        channels[v][c] = shared[(FP_TAPS + c) * FP_OUTPUTS + strip.channel + v];
+    } else {
+      fp_channels(a, strip.channel + v, channels[v]);
+    }
+  }
   FP_UNROLL
   for (int t = 0; t < FP_T; ++t) {
     if (strip.p + t >= (int)a.output_h) continue;
@@ -162,7 +214,7 @@ FP_FN void fp_strips(const fp_args& a, const float* shared) {
       for (int v = 0; v < V; ++v) sums[t][v] = 0.0f;
     }
     fp_sum_strip<V>(a, strip, shared, sums);
-    fp_finish_strip<V>(a, strip, sums);
+    fp_finish_strip<V>(a, strip, shared, sums);
   }
 }
 

@@ -182,23 +182,39 @@ FP_FN void fp_store(void* base, long long index, float value) {
   }
 }
 
+// The nearest place along an axis.
+FP_FN unsigned fp_clamp(int at, unsigned length) {
+  return at < 0 ? 0u : (unsigned)at < length ? (unsigned)at : length - 1;
+}
+
 // V neighbours, from an address that is a multiple of 16 bytes. V is 4, or 8, as for 16-bit types.
+#define FP_EACH_OF(type) ((type) == FP_F32 ? 4 : 8)
 template <int type, int V>
-FP_FN void fp_load_wide(const void* base, long long index, float* values) {
-  constexpr int each = type == FP_F32 ? 4 : 8;
+FP_FN void fp_get_wide(const void* base, long long index, fp_vec* words) {
   FP_UNROLL
-  for (int part = 0; part < V / each; ++part) {
-    const fp_vec words = fp_get<fp_vec>(base, index / each + part);
-    FP_UNROLL
-    for (int i = 0; i < each; ++i)
-      values[part * each + i] =
-          type == FP_F32 ? fp_as_float(words.w[i % 4])
-                         : fp_widen<type>((words.w[i / 2 % 4] >> (16 * (i % 2))) & 0xffffu);
+  for (int part = 0; part < V / FP_EACH_OF(type); ++part)
+    words[part] = fp_get<fp_vec>(base, index / FP_EACH_OF(type) + part);
+}
+template <int type, int V>
+FP_FN void fp_widen_wide(const fp_vec* words, float* values) {
+  constexpr int each = FP_EACH_OF(type);
+  FP_UNROLL
+  for (int i = 0; i < V; ++i) {
+    const fp_vec& from = words[i / each];
+    values[i] = type == FP_F32
+                    ? fp_as_float(from.w[i % 4])
+                    : fp_widen<type>((from.w[i % each / 2 % 4] >> (16 * (i % 2))) & 0xffffu);
   }
 }
 template <int type, int V>
+FP_FN void fp_load_wide(const void* base, long long index, float* values) {
+  fp_vec words[V / FP_EACH_OF(type)];
+  fp_get_wide<type, V>(base, index, words);
+  fp_widen_wide<type, V>(words, values);
+}
+template <int type, int V>
 FP_FN void fp_store_wide(void* base, long long index, const float* values) {
-  constexpr int each = type == FP_F32 ? 4 : 8;
+  constexpr int each = FP_EACH_OF(type);
   FP_UNROLL
   for (int part = 0; part < V / each; ++part) {
     const float* from = values + part * each;

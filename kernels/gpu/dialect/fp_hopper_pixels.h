@@ -23,9 +23,6 @@ struct fp_pixel_window {
   unsigned column[FP_S];
   unsigned selector[FP_TAPS];
 };
-FP_FN unsigned fp_clamp(int at, unsigned length) {
-  return at < 0 ? 0u : (unsigned)at < length ? (unsigned)at : length - 1;
-}
 FP_FN void fp_find(const fp_args& a, unsigned pixel, fp_pixel_window& window) {
   const bool is_there = pixel < a.pixels;
   const fp_place at = fp_place_of(a, is_there ? pixel : 0);
