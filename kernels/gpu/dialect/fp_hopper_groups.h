@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Groups of FP_PACKED channels, each of as many outputs. A tile's FP_BN outputs read as many inputs,
-// those of the same groups: its filters are FP_BN values long, zeros but for the group's own. Of
-// each group the tensor cores multiply FP_BN / FP_PACKED times what it is, which costs less than
-// bringing the pixels does.
+// Groups of FP_PACKED channels, each of as many outputs. A tile's FP_BN outputs read as many
+// inputs, those of the same groups: its filters are FP_BN values long, zeros but for the group's
+// own. Of each group the tensor cores multiply FP_BN / FP_PACKED times what it is, which costs less
+// than bringing the pixels does.
 
 // Pieces of 128 bytes of a tap.
 #define FP_GROUP_PIECES (FP_BN / FP_ROW_VALUES)
@@ -52,8 +52,7 @@ FP_FN void fp_pack_filters(const fp_args& a, const fp_shared& s, unsigned k, boo
   for (unsigned at = thread; at < FP_BN * FP_TAPS * pieces; at += 256) {
     const unsigned n = at / pieces % FP_BN, tap = at / (FP_BN * pieces);
     const unsigned first = (n / size * size + at % pieces * FP_EACH) / FP_EACH * FP_EACH;
-    if (k + n < FP_K)
-      fp_put_filter(s, n, tap, first, fp_group_filter(a, k, n, first, (int)tap));
+    if (k + n < FP_K) fp_put_filter(s, n, tap, first, fp_group_filter(a, k, n, first, (int)tap));
   }
   fp_fence_async();
   fp_named_barrier(FP_BARRIER_BOTH, 256);
