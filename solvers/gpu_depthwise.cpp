@@ -11,6 +11,13 @@ namespace {
 // Larger groups fill the tiles of a matrix product.
 constexpr std::int64_t kMostChannels = 8;
 
+/// What a block may have, for the asking: NVIDIA's devices before Volta give 48 KB.
+std::int64_t shared_bytes_of(const Traits& traits) {
+  constexpr int kVolta = 70;
+  const int capability = capability_of(traits);
+  return capability > 0 && capability < kVolta ? 48 << 10 : 64 << 10;
+}
+
 // Samples of more than a line.
 constexpr const char* kSample1 =
     "f32:2x40x15x15:nhwc;conv(f32:40x1x5x5:nhwc,pad=2x2,stride=2x2,groups=40);bias(f32:"
@@ -54,7 +61,9 @@ class GpuDepthwise final : public Solver {
   std::vector<std::string> configs(const Question&) const override { return {"default"}; }
 
   Kernel build(const Question& question, std::string_view) const override {
-    return {"gpu_depthwise", nullptr, gpu::depthwise_recipe(question.problem, question.chain)};
+    return {
+        "gpu_depthwise", nullptr,
+        gpu::depthwise_recipe(question.problem, question.chain, shared_bytes_of(question.traits))};
   }
 
   std::vector<std::string> samples() const override {

@@ -33,7 +33,8 @@ class GpuHopper final : public Solver {
                    "of each other");
     if (const auto refusal = gpu::hopper_filter_refusal(problem))
       verdict.need(false, RejectCode::Convolution, "filter", *refusal,
-                   "a stride of at most 8, and edges that move by -128 to 127 pixels");
+                   "a stride of at most 8, edges that move by -128 to 127 pixels, and in groups "
+                   "few taps");
     need_hopper_tiles(question, verdict, kFeed);
   }
 

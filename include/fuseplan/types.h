@@ -104,12 +104,13 @@ typedef enum FUSEPLAN_INT {
                                                     every run */
   FUSEPLAN_CONVOLUTION_ATTRIB_STRICT = 32 /* 0 or 1. Only kernels that multiply and add what the
                                              definition does; no Winograd, no Strassen, no FFT,
-                                             no f32 as sums of bf16. Without it an infinity or
-                                             NaN in x may also make NaN of outputs which do not
-                                             read it: up to 4 pixels of y away from it, or with
-                                             1x1 filters of one other pixel of the batch;
-                                             one in w, with 1x1 filters, one other channel of
-                                             y; and an infinity in x or w may give NaN */
+                                             no f32 as sums of bf16, no groups multiplied as one.
+                                             Without it an infinity or NaN in x may also make NaN
+                                             of outputs which do not read it: up to 4 pixels of y
+                                             away from it, or with 1x1 filters of one other pixel
+                                             of the batch, or of up to 62 channels of other
+                                             groups; one in w, with 1x1 filters, one other channel
+                                             of y; and an infinity in x or w may give NaN */
 } fuseplanConvolutionAttrib_t;
 
 typedef enum FUSEPLAN_INT {

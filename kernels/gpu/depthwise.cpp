@@ -19,14 +19,14 @@ using cpu::View;
 
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kVectorBytes = 16;
-constexpr std::int64_t kSharedBytes = 64 << 10;  ///< that a block gets on every device
-constexpr std::int64_t kMostBlocks = 132 * 8;    ///< that a large device runs at once
-constexpr std::int64_t kMostRows = 16;           ///< input rows of a column, unrolled
+constexpr std::int64_t kMostBlocks = 132 * 8;  ///< that a large device runs at once
+constexpr std::int64_t kMostRows = 16;         ///< input rows of a column, unrolled
 constexpr std::size_t kChannel = 1, kDepth = 2, kHeight = 3, kWidth = 4;
 
 struct Shape {
-  Shape(const Problem& problem, const SplitChain& chain)
+  Shape(const Problem& problem, const SplitChain& chain, std::int64_t most_shared)
       : g(cpu::geometry_of(problem)),
+        shared_bytes(most_shared),
         channel_values(static_cast<std::int64_t>(chain.channels.roots.size())) {
     views = {g.input, g.output};
     dtypes = {problem.input().dtype, problem.output().dtype};
@@ -55,7 +55,7 @@ struct Shape {
     return (taps() + channel_values) * g.output.len[kChannel] *
            static_cast<std::int64_t>(sizeof(float));
   }
-  bool staged() const { return wide > 1 && staged_bytes() <= kSharedBytes; }
+  bool staged() const { return wide > 1 && staged_bytes() <= shared_bytes; }
   /// Whether pieces of `wide` channels start at multiples of it.
   bool divides() const {
     if (wide == 1) return false;
@@ -81,6 +81,7 @@ struct Shape {
   }
 
   ConvGeometry g;
+  std::int64_t shared_bytes;    ///< that a block gets
   std::int64_t channel_values;  ///< of the chain, for each channel
   std::vector<View> views;      ///< of input, output, elements
   std::vector<DType> dtypes;
@@ -140,8 +141,8 @@ class DepthwiseProgram final : public Program {
 
 class DepthwiseRecipe final : public Recipe {
  public:
-  DepthwiseRecipe(const Problem& problem, const SplitChain& chain)
-      : problem_(problem), chain_(chain), shape_(problem, chain) {}
+  DepthwiseRecipe(const Problem& problem, const SplitChain& chain, std::int64_t shared_bytes)
+      : problem_(problem), chain_(chain), shape_(problem, chain, shared_bytes) {}
 
   std::string source() const override {
     const std::string fields = fmt::format(
@@ -192,8 +193,9 @@ class DepthwiseRecipe final : public Recipe {
 
 std::int64_t filter_rows(const Problem& problem) { return cpu::geometry_of(problem).filter[1]; }
 
-std::shared_ptr<const Recipe> depthwise_recipe(const Problem& problem, const SplitChain& chain) {
-  return std::make_shared<DepthwiseRecipe>(problem, chain);
+std::shared_ptr<const Recipe> depthwise_recipe(const Problem& problem, const SplitChain& chain,
+                                               std::int64_t shared_bytes) {
+  return std::make_shared<DepthwiseRecipe>(problem, chain, shared_bytes);
 }
 
 }  // namespace fuseplan::gpu

@@ -13,7 +13,9 @@ inline constexpr std::int64_t kMostFilterRows = 11;
 
 std::int64_t filter_rows(const Problem& problem);
 
-/// Convolution with groups of few channels, any strides, up to three spatial axes, any chain.
-std::shared_ptr<const Recipe> depthwise_recipe(const Problem& problem, const SplitChain& chain);
+/// Convolution with groups of few channels, any strides, up to three spatial axes, any chain. A
+/// block gets so many bytes of shared memory.
+std::shared_ptr<const Recipe> depthwise_recipe(const Problem& problem, const SplitChain& chain,
+                                               std::int64_t shared_bytes);
 
 }  // namespace fuseplan::gpu

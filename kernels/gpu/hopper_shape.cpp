@@ -287,6 +287,10 @@ std::optional<std::string> hopper_gather_refusal(const Problem& problem) {
 
 std::optional<std::string> hopper_filter_refusal(const Problem& problem) {
   const ConvGeometry g = cpu::geometry_of(problem);
+  if (g.groups > 1 && hopper_shape(problem, {}, HopperFeed::copies, kSmallestHopperTile).stages <
+                          kFewestHopperStages)
+    return fmt::format("one of {} x {} taps in groups, whose filters fill shared memory",
+                       g.filter[1], g.filter[2]);
   for (std::size_t axis : {1, 2}) {
     if (g.stride[axis] > kMostStep) return fmt::format("a stride of {}", g.stride[axis]);
     const std::int64_t reach = (g.filter[axis] - 1) * g.dilation[axis];

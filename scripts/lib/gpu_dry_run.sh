@@ -44,9 +44,8 @@ kernels_in() {
     failed=1
     return
   fi
-  export FUSEPLAN_DEVICE_RECORD=$out/$1.records
-  step "$1" "$2" "$bin/emulator_tests" --gtest_brief=1 --gtest_filter="$few_kernels"
-  unset FUSEPLAN_DEVICE_RECORD
+  # shellcheck disable=SC2016
+  step "$1" "$2" bash -c 'in_processes "$@"' _ "$bin/emulator_tests" "$out/$1.records" "$few_kernels"
 }
 
 # The driver reads everything of the real command but finds no row to measure, and says so; then the

@@ -54,12 +54,14 @@ choose_suites() {
 }
 
 # kernels_in <name> <seconds> <gtest filter>: the tests' programs, with a record of every result.
+# shellcheck disable=SC2016
 kernels_in() { step "$1" "$2" bash -c 'in_processes "$@"' _ "$bin/emulator_tests" "$out/$1.records" "$3"; }
 
 # in_processes <program> <records> <gtest filter>: four at once, as most of the time goes into compiling
 # on one core each.
 in_processes() {
   local number status=0 processes=''
+  rm -f "$2" "$2".?
   export GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX FUSEPLAN_DEVICE_RECORD
   for number in 0 1 2 3; do
     GTEST_SHARD_INDEX=$number FUSEPLAN_DEVICE_RECORD=$2.$number

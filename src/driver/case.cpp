@@ -163,7 +163,7 @@ test::Comparison Case::compare_image(std::int64_t image) {
 }
 
 HostTensor& Case::new_parameter(const TensorSpec& tensor, double low, double high) {
-  parameters_.push_back(host_tensor(tensor, options_.misalign));
+  parameters_.push_back(host_tensor(tensor, options_.misalign + options_.misalign_parameters));
   random_.fill(parameters_.back(), low, high);
   return parameters_.back();
 }

@@ -20,6 +20,7 @@ struct CaseOptions {
   std::uint64_t stream = 0;           ///< of the random data
   bool blend = false;                 ///< random alphas on every op and a beta on the last
   int misalign = 0;                   ///< elements that tensors lie off a cache line
+  int misalign_parameters = 0;        ///< further ones, of those that ops have
   bool in_place = false;              ///< the output is what is added, where that is of its kind
   fuseplanHandle_t device = nullptr;  ///< whose kernels get copies there; nullptr: the host's own
 };

@@ -43,6 +43,9 @@ const char* const kPixels =
 const char* const kPlanes = "f32:2x11x7x9:nchw;conv(f32:11x1x3x3,pad=1x1,groups=11)";
 const char* const kGroups = "f32:1x12x6x6:nhwc;conv(f32:8x3x3x3:nhwc,pad=1x1,groups=4)";
 const char* const kVolume = "f32:2x5x4x5x3:ncdhw;conv(f32:5x1x3x2x2,pad=1x0x1,groups=5)";
+// More shared memory than a block has unasked.
+const char* const kLarge =
+    "f16:1x480x5x4:nhwc;conv(f16:480x1x5x5:nhwc,pad=2x2,groups=480);norm(spatial,f32:1x480x1x1)";
 // More weights than shared memory holds.
 const char* const kMany =
     "f16:1x1040x4x4:nhwc;conv(f16:1040x1x5x5:nhwc,pad=2x2,groups=1040);"
@@ -80,6 +83,10 @@ const Mutant kMutants[] = {
      nullptr, kPin},
     {"DepthNotPadded", " - FP_PAD_D", "", kVolume, "", kPin},
 };
+
+TEST(DeviceDepthwise, MoreSharedMemoryThanGivenUnasked) {
+  expect_right_on_device(emulated_handle(), driver::parse_problem(kLarge), "gpu_depthwise");
+}
 
 class DepthwiseMutants : public testing::TestWithParam<Mutant> {};
 

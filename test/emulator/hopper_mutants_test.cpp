@@ -23,7 +23,7 @@ const char* const kOneStep =
 const char* const kBoxes =
     "f16:9x16x9x11:nhwc;conv(f16:256x16x1x1:nhwc);scale_shift(f32:1x256x1x1)";
 
-// Blocks change channels in the middle of their tiles.
+// Blocks change channels in the middle of their tiles, of the first.
 const char* const kPacked = "f16:5x200x9x11:nhwc;conv(f16:200x8x3x2:nhwc,pad=1x0,groups=25)";
 const char* const kPackedScalars =
     "f16:5x136x9x11:nhwc;conv(f16:136x4x3x2,pad=1x0,groups=34);bias(f32:1x136x1x1)";
@@ -39,6 +39,7 @@ const Mutant kMutants[] = {
     {"GroupsOfAllInputs", "if (c / size == n / size)", "if (c < FP_BN)", kPackedScalars, nullptr,
      kTile},
     {"InputsOfTheFirstChannels", "(FP_PACKED ? first.channel : 0u)", "0u", kPacked, nullptr, kTile},
+    {"FiltersBehindTheLast", "if (k + n < FP_K) ", "", kPackedScalars, "", kTile},
     {"LosesTheLastTiles", "(a.tiles + fp_blocks() - 1) / fp_blocks()", "a.tiles / fp_blocks()",
      kPacked, nullptr, kTile},
 

@@ -248,7 +248,7 @@ TEST_F(DeviceHopper, GatheredPairs) {
 }
 
 // Groups that share tiles: of every size, more than tiles end with, filters in both layouts, blocks
-// that go on to other channels, pointers off 16 bytes, and f32 as tf32.
+// that go on to other channels and to the last few, pointers off 16 bytes, and f32 as tf32.
 TEST_F(DeviceHopper, PackedGroups) {
   const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
   for (const char* problem : {
@@ -259,6 +259,9 @@ TEST_F(DeviceHopper, PackedGroups) {
            "norm(spatial,f32:1x256x1x1);add(bf16:2x256x5x6:nhwc)",
            "f16:2x192x9x7:nhwc;conv(f16:192x64x3x3,pad=1x1,groups=3)->f32:2x192x9x7:nchw",
            "f16:2x32x9x7:nhwc;conv(f16:32x8x1x1:nhwc,groups=4);bias(f32:1x32x1x1)",
+           "f16:1x216x9x11:nhwc;conv(f16:216x4x3x3,pad=1x1,groups=54);bias(f32:1x216x1x1)",
+           "bf16:1x216x9x11:nhwc;conv(bf16:216x8x3x3:nhwc,pad=1x1,groups=27);activation(relu)",
+           "f16:2x40x17:nhwc;conv(f16:40x4x3,pad=1,groups=10)",
            "f16:2x104x9x8:nhwc;conv(f16:104x2x3x3:nhwc,pad=1x1,groups=52);bias(f32:1x104x1x1)",
        }) {
     expect_right_in_all_orders(handle, problem);
@@ -267,8 +270,21 @@ TEST_F(DeviceHopper, PackedGroups) {
   expect_right_in_tiles(
       "gpu_hopper", {"256x64"},
       "f16:3x128x13x9:nhwc;conv(f16:128x16x3x3:nhwc,pad=1x1,groups=8);scale_shift(f32:1x128x1x1)");
-  expect_right_in_tiles("gpu_hopper", {"128x64"},
-                        "f32:2x96x9x7:nhwc;conv(f32:96x16x3x3:nhwc,pad=1x1,groups=6)", "--tf32=1 ");
+  for (const char* problem : {"f32:2x96x9x7:nhwc;conv(f32:96x16x3x3:nhwc,pad=1x1,groups=6)",
+                              "f32:1x216x9x7:nhwc;conv(f32:216x2x3x3:nhwc,pad=1x1,groups=108)"})
+    expect_right_in_tiles("gpu_hopper", {"128x64"}, problem, "--tf32=1 ");
+}
+
+// Filters that are loaded 16 bytes at once; input and output are where the copy engine wants them.
+TEST(EmulatedHopper, LoadsPackedFiltersWhereTheyLie) {
+  const Handle handle = emulated_handle("--cache=mem --pin=gpu_hopper:128x64");
+  for (const int misalign : {0, 1}) {
+    expect_right_on_device(
+        handle, driver::parse_problem("f16:1x64x9x7:nhwc;conv(f16:64x8x3x3:nhwc,pad=1x1,groups=8)"),
+        "gpu_hopper", {.misalign_parameters = misalign});
+    EXPECT_EQ(emulator::counters().launches.back().kernel,
+              misalign != 0 ? "fp_conv_plain" : "fp_conv_hopper");
+  }
 }
 
 // Maps are encoded by the launch, which allocates nothing and may be captured.
@@ -347,7 +363,7 @@ TEST_F(DeviceHopper, RefusesWithAReason) {
            Row{"f16:1x48x8x8:nhwc;conv(f16:48x24x3x3:nhwc,groups=2)", "a power of two"},
            Row{"f16:1x32x8x8:nhwc;conv(f16:32x1x3x3:nhwc,groups=32)", "1 to 1"},
            Row{"f16:1x64x8x8:nhwc;conv(f16:64x8x3x3:nhwc,groups=8,strict)", "infinities"},
-           Row{"f16:1x64x8x8:nhwc;conv(f16:64x8x5x5:nhwc,groups=8)", "shared memory holds"},
+           Row{"f16:1x64x8x8:nhwc;conv(f16:64x8x5x5:nhwc,groups=8)", "5 x 5 taps"},
            Row{"f16:1x64x10x10:nhwc;conv(f16:64x64x1x1:nhwc,stride=9x9)", "stride of 9"},
            Row{"f16:1x64x8x8:s9999,1,992,124;conv(f16:64x64x3x3:nhwc)", "a stride of 248 bytes"},
            Row{"f16:1x8x200x200:nhwc;conv(f16:8x8x2x2:nhwc,dilation=1x140)", "edge"},

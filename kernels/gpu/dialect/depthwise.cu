@@ -84,21 +84,18 @@ FP_FN void fp_add_row(const float* x, const float (&weights)[FP_R][V], int row,
 }
 
 // A column of one channel's filter: `base` is where its rows' values lie in the image.
-template <int V>
 FP_FN void fp_add_column(const fp_args& a, const fp_strip& strip, long long base, int w,
-                         const float (&weights)[FP_R][V], float (&sums)[FP_T][V]) {
+                         const float (&weights)[FP_R][1], float (&sums)[FP_T][1]) {
   const int top = strip.p * FP_STRIDE_H - FP_PAD_H;
   const bool column = (unsigned)w < a.input_w;
   FP_UNROLL
   for (int row = 0; row < FP_ROWS; ++row) {
     const int h = top + row * FP_ROW_STEP;
-    float x[V];
-    FP_UNROLL
-    for (int v = 0; v < V; ++v) x[v] = 0.0f;
+    float x = 0.0f;
     if (column && (unsigned)h < a.input_h)
-      fp_load_lanes<FP_INPUT, 0, V>(
-          a.input, base + h * a.input_stride[FP_H_AXIS] + w * a.input_stride[FP_W_AXIS], x);
-    fp_add_row<V>(x, weights, row, sums);
+      x = fp_load<FP_INPUT>(a.input,
+                            base + h * a.input_stride[FP_H_AXIS] + w * a.input_stride[FP_W_AXIS]);
+    fp_add_row<1>(&x, weights, row, sums);
   }
 }
 
@@ -150,7 +147,7 @@ FP_FN void fp_sum_strip(const fp_args& a, const fp_strip& strip, const float* sh
         if constexpr (V > 1) {
           fp_add_wide_column<V>(a, strip, base, w, weights, sums);
         } else {
-          fp_add_column<V>(a, strip, base, w, weights, sums);
+          fp_add_column(a, strip, base, w, weights, sums);
         }
       }
     }

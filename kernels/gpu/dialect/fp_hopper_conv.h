@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What kernels on Hopper's tensor cores have in common. Convolution as an implicit matrix product:
-// rows are output pixels of the batch, columns output channels, depth comes in pieces of 128
-// bytes. The
-// first FP_PRODUCERS warpgroups keep FP_STAGES tiles of both factors coming, in rows of 128 bytes
-// whose 16-byte pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on their
-// sums and store. Blocks stay and take tile after tile. Where FP_RESIDENT, filters stay in shared
-// memory, FP_FILTER_ROWS for each step: all of them, or, of packed groups, those of a tile's
+// rows are output pixels of the batch, columns output channels, depth comes in pieces of 128 bytes.
+// The first FP_PRODUCERS warpgroups keep FP_STAGES tiles of both factors coming, in rows of 128
+// bytes whose 16-byte pieces are swizzled; two more multiply, FP_ROWS rows each, run the chain on
+// their sums and store. Blocks stay and take tile after tile. Where FP_RESIDENT, filters stay in
+// shared memory, FP_FILTER_ROWS for each step: all of them, or, of packed groups, those of a tile's
 // channels.
 
 #define FP_THREADS ((FP_PRODUCERS + 2) * 128)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The end of a tile on Hopper's tensor cores: the chain on the sums of a consumer's rows, and how
-// results leave.
+// The consumers on Hopper's tensor cores: their way through the tiles, the chain on the sums of
+// their rows, and how results leave. At the end the plain kernel.
 
 // An output pixel: where its first channel lies in the output and the added tensors.
 struct fp_row {
