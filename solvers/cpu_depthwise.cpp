@@ -41,7 +41,8 @@ class CpuDepthwise final : public Solver {
 
   std::vector<std::string> configs(const Question& question) const override {
     if (!in_tiles(question)) return {std::string(kStaged)};
-    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question)));
+    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question),
+                                         rates_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {

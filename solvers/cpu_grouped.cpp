@@ -37,7 +37,8 @@ class CpuGrouped final : public Solver {
   Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question)));
+    return texts_of(cpu::grouped_configs(question.problem, question.chain, target_of(question),
+                                         rates_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {

@@ -98,11 +98,13 @@ void expect_right(const Problem& problem, const cpu::Target& target, Random& ran
   const FlushDenormals flush;
   const auto configs = cpu::grouped_configs(problem, test.chain(), target);
   ASSERT_FALSE(configs.empty()) << to_text(problem);
-  for (const cpu::GroupedConfig& config : configs) {
-    EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), target, config))))
-        << to_text(config) << " on " << name_of(target);
-    if (!all_configs) return;
-  }
+  for (cpu::GroupedConfig config : configs)
+    for (bool ahead : {false, true}) {
+      config.ahead = ahead;
+      EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), target, config))))
+          << to_text(config) << " on " << name_of(target);
+      if (!all_configs) return;
+    }
 }
 
 TEST_P(Grouped, Shapes) {
@@ -285,6 +287,34 @@ TEST(GroupedConfig, ChannelsInLanesPreferSquareTiles) {
   }
 }
 
+// Each row measured: hardware fetches small inputs in time, and Intel's strided ones that its third
+// level keeps. Both ways are among those that tuning times.
+TEST(GroupedConfig, AsksAheadForWhatComesLate) {
+  struct Row {
+    const char *text, *line;
+    bool ahead;
+  };
+  const Row rows[] = {
+      {"f32:1x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", false},
+      {"f32:16x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", true},
+      {"f32:16x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "sapphire", true},
+      {"f32:16x192x28x28:nhwc;conv(f32:192x1x3x3,pad=1x1,stride=2x2,groups=192)", "sapphire",
+       false},
+      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "sapphire", true},
+      {"f32:16x144x56x56:nchw;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", false},
+  };
+  for (const auto& [text, line, ahead] : rows) {
+    const Problem problem = parse_problem(text);
+    const auto configs = grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512,
+                                         cpu::core_rates(line));
+    EXPECT_EQ(configs.front().ahead, ahead) << text << " on " << line;
+    cpu::GroupedConfig other = configs.front();
+    other.ahead = !other.ahead;
+    const bool large = problem.input().lens[0] == 16 && problem.input().strides[1] == 1;
+    EXPECT_EQ(std::ranges::count(configs, other), large ? 1 : 0) << text;
+  }
+}
+
 // What lies between the pixels that a tile reads, and beside those it writes, makes no code.
 TEST(GroupedCode, IsBoundedByWhatATileReads) {
   const std::tuple<const char*, const char*> cases[] = {
@@ -317,7 +347,10 @@ TEST(GroupedCode, IsBoundedByWhatATileReads) {
 TEST(GroupedConfig, ReadsBackWhatItWrites) {
   EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7})),
             (cpu::GroupedConfig{3, 7}));
-  for (const char* text : {"", "3", "3x", "x7", "0x4", "3x-1", "03x7", "3x7 ", "3x7,ahead=2"})
+  EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7, true})),
+            (cpu::GroupedConfig{3, 7, true}));
+  for (const char* text :
+       {"", "3", "3x", "x7", "0x4", "3x-1", "03x7", "3x7 ", "3x7,ahead=2", "3x7,", "3x7,ahead "})
     EXPECT_EQ(cpu::parse_grouped_config(text), std::nullopt) << text;
 }
 

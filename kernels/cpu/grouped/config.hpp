@@ -11,10 +11,12 @@ namespace fuseplan::cpu {
 struct GroupedConfig {
   int rows = 1;     ///< output rows
   int columns = 1;  ///< output columns; vectors of them if columns are lanes
+  /// If channels are lanes: asks the second-level cache for what the tile below will read.
+  bool ahead = false;
   bool operator==(const GroupedConfig&) const = default;
 };
 
-/// "4x5"
+/// "4x5", "4x5,ahead"
 std::string to_text(const GroupedConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<GroupedConfig> parse_grouped_config(std::string_view text);

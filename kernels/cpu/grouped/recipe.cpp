@@ -43,8 +43,8 @@ std::optional<std::string> grouped_refusal(const Problem& problem, const SplitCh
 }
 
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
-                                           const Target& target) {
-  return grouped_tuning_space(GroupedShape(problem, chain, target));
+                                           const Target& target, const CoreRates& rates) {
+  return grouped_tuning_space(GroupedShape(problem, chain, target), rates);
 }
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,

@@ -23,7 +23,8 @@ std::optional<std::string> grouped_refusal(const Problem& problem, const SplitCh
 
 /// Best first, for a problem that is not refused.
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
-                                           const Target& target);
+                                           const Target& target,
+                                           const CoreRates& rates = core_rates("generic"));
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
                                              const Target& target, const GroupedConfig& config);

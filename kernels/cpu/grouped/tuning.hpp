@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/grouped/plan.hpp"
+#include "kernels/cpu/isa.hpp"
 
 namespace fuseplan::cpu {
 
@@ -12,6 +13,6 @@ bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config);
 
 /// Tiles whose sums fit the registers beside what the chain needs, best by a model first. Never
 /// empty: one sum always fits.
-std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape);
+std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu

@@ -27,6 +27,22 @@ double passes_of(const WinogradPlan& plan) {
   return (plan.rows->taps > 1 ? 1 : 0) + (plan.columns->taps > 1 ? 1 : 0);
 }
 
+/// Cycles of waiting for transformed input that the second-level cache does not keep: it is stored,
+/// and read again for each tile of output channels.
+double spill_of(const WinogradPlan& plan, const CoreRates& rates) {
+  constexpr double kKept = 3 << 18;
+  const auto inputs = static_cast<double>(plan.inputs());
+  const double tile = 4 * static_cast<double>(plan.positions()) * inputs;
+  const auto at_a_time =
+      static_cast<double>(std::min(plan.tiles, plan.block_pieces * plan.largest_piece()));
+  const double waiting = tile * at_a_time;
+  if (waiting <= kKept) return 0;
+  constexpr double kStored = 2;
+  const double moved =
+      tile * static_cast<double>(plan.tiles) * (kStored + static_cast<double>(plan.channel_tiles));
+  return (1 - kKept / waiting) * moved / stream_rate(rates, waiting);
+}
+
 /// Of one thread, in cycles.
 double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   const auto inputs = static_cast<double>(plan.inputs()), tiles = static_cast<double>(plan.tiles);
@@ -45,7 +61,7 @@ double cost_of(const WinogradPlan& plan, const CoreRates& rates) {
   // Half vectors have half the weights on the way at a time: from memory some are waited for.
   const bool waits = plan.isa != Isa::avx512 && weights >= rates.third_level_bytes;
   const double waited = waits ? stream / 4 : 0;
-  return std::max(products, stream) + waited + transforms;
+  return std::max(products, stream) + waited + transforms + spill_of(plan, rates);
 }
 
 // Register tiles of the products, best first.
