@@ -79,8 +79,8 @@ TEST(StrassenEstimate, StoresInShortBursts) {
   }
 }
 
-// 81 positions of 112 tiles of 256 channels lie behind Intel's second level, and are read from there
-// for each tile of output channels: 24.4 ms, directly 18.8.
+// 81 positions of 112 tiles of 256 channels lie behind Intel's second level, and are read from
+// there for each tile of output channels: 24.4 ms, directly 18.8.
 TEST(WinogradEstimate, KnowsWhatTransformedTilesTake) {
   const auto gain_of = [](const char* text, const char* line) {
     return winograd_speedup(parse_problem(text), Isa::avx512, core_rates(line));

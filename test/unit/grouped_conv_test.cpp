@@ -305,8 +305,8 @@ TEST(GroupedConfig, AsksAheadForWhatComesLate) {
   };
   for (const auto& [text, line, ahead] : rows) {
     const Problem problem = parse_problem(text);
-    const auto configs = grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512,
-                                         cpu::core_rates(line));
+    const auto configs =
+        grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512, cpu::core_rates(line));
     EXPECT_EQ(configs.front().ahead, ahead) << text << " on " << line;
     cpu::GroupedConfig other = configs.front();
     other.ahead = !other.ahead;

@@ -22,7 +22,6 @@ ConvCase one_group(const fuseplan::Dims& input, const fuseplan::Dims& weights, s
   return {input, weights, {all(pad), all(pad), all(stride), all(1)}};
 }
 
-// As many outputs as the family takes on either set.
 const ConvCase kFewOutputs[] = {
     one_group({1, 64, 9, 21}, {1, 64, 3, 3}, 1, 1),
     one_group({2, 19, 17, 33}, {2, 19, 3, 3}, 1, 1),
@@ -34,21 +33,25 @@ const ConvCase kFewOutputs[] = {
     one_group({1, 6, 4, 9, 18}, {3, 6, 3, 3, 3}, 1, 1),
     one_group({1, 70, 3, 6, 17}, {2, 70, 2, 3, 3}, 1, 1),
     one_group({1, 3, 11, 19}, {3, 3, 9, 9}, 1, 4),
+    one_group({1, 11, 12, 37}, {8, 11, 3, 3}, 1, 1),
+    one_group({1, 7, 23, 41}, {6, 7, 3, 3}, 2, 1),
 };
 const ConvCase kFewInputs[] = {
     one_group({1, 3, 19, 23}, {64, 3, 3, 3}, 1, 1),
     one_group({2, 2, 13, 40}, {21, 2, 5, 5}, 1, 2),
     one_group({1, 3, 35, 37}, {12, 3, 3, 3}, 2, 1),
-    one_group({1, 3, 9, 9}, {10, 3, 5, 5}, 1, 2),
+    one_group({1, 3, 9, 16}, {10, 3, 5, 5}, 1, 2),
     one_group({1, 2, 1, 100}, {66, 2, 1, 25}, 1, 0),
     one_group({1, 3, 18, 17}, {32, 3, 2, 2}, 2, 0),
     one_group({1, 3, 40}, {18, 3, 8}, 1, 3),
-    one_group({1, 3, 3, 8, 9}, {9, 3, 1, 3, 3}, 1, 1),
+    one_group({1, 3, 3, 8, 19}, {9, 3, 1, 3, 3}, 1, 1),
 };
+const ConvCase kFourInputs = one_group({1, 4, 14, 35}, {20, 4, 3, 3}, 1, 1);  // AVX-512
 
 std::vector<ConvCase> cases_of(Isa isa) {
   std::vector<ConvCase> cases(std::begin(kFewOutputs), std::end(kFewOutputs));
-  if (isa == Isa::avx2) cases.insert(cases.end(), std::begin(kFewInputs), std::end(kFewInputs));
+  cases.insert(cases.end(), std::begin(kFewInputs), std::end(kFewInputs));
+  if (isa == Isa::avx512) cases.push_back(kFourInputs);
   return cases;
 }
 
@@ -119,23 +122,29 @@ TEST(OneGroupRefusal, LeavesToOthersWhatTheyDoBetter) {
   };
   constexpr const char* kFew = "f32:1x64x20x20:nchw;conv(f32:3x64x3x3,pad=1x1)";
   constexpr const char* kStem = "f32:1x3x20x20:nchw;conv(f32:64x3x3x3,pad=1x1)";
+  const cpu::Target tiles{Isa::avx512, cpu::Extensions{.tiles_bf16 = true}};
   EXPECT_EQ(reason(kFew, Isa::avx2), "");
   EXPECT_EQ(reason(kFew, Isa::avx512), "");
   EXPECT_EQ(reason(kStem, Isa::avx2), "");
+  EXPECT_EQ(reason(kStem, Isa::avx512), "");
   EXPECT_NE(reason("f32:1x300x8x512x512:nchw;conv(f32:1x300x3x3x3,pad=1x1x1)", Isa::avx2)
                 .find("reach further"),
             std::string::npos);
-  const cpu::Target tiles{Isa::avx512, cpu::Extensions{.tiles_bf16 = true}};
+  EXPECT_EQ(reason(kFew, tiles), "");
+  EXPECT_EQ(reason("bf16:1x64x20x20:nchw;conv(bf16:1x64x3x3,pad=1x1)", tiles), "");
+  EXPECT_EQ(reason("bf16:1x64x20x40:nchw;conv(bf16:6x64x3x3,pad=1x1,stride=2x2)", tiles), "");
   const struct {
     const char* text;
     cpu::Target target;
   } kOthers[] = {
-      {kFew, tiles},
+      {"bf16:1x64x20x20:nchw;conv(bf16:3x64x3x3,pad=1x1)", tiles},
+      {"bf16:1x3x20x20:nchw;conv(bf16:64x3x3x3,pad=1x1)", tiles},
+      {"u8:1x64x20x20:nchw;conv(i8:1x64x3x3,pad=1x1)", tiles},
       {"f32:1x2x60x60:nchw;conv(f32:1x2x13x13,pad=6x6)", Isa::avx2},
-      {kStem, Isa::avx512},
+      {"f32:1x5x20x20:nchw;conv(f32:64x5x3x3,pad=1x1)", Isa::avx512},
       {"f32:1x64x20x20:nhwc;conv(f32:3x64x3x3:nhwc,pad=1x1)->f32:1x3x20x20:nhwc", Isa::avx2},
       {"f32:1x64x20x20:nchw;conv(f32:9x64x3x3,pad=1x1)", Isa::avx2},
-      {"f32:1x64x20x20:nchw;conv(f32:5x64x3x3,pad=1x1)", Isa::avx512},
+      {"f32:1x64x20x20:nchw;conv(f32:9x64x3x3,pad=1x1)", Isa::avx512},
       {"f32:1x64x20x20:nchw;conv(f32:3x64x1x1)", Isa::avx2},
       {"f32:1x64x20x7:nchw;conv(f32:3x64x3x3,pad=1x1)", Isa::avx2},
       {"f32:1x3x40x40:nchw;conv(f32:64x3x7x7,pad=3x3)", Isa::avx2},
