@@ -27,10 +27,10 @@ TEST(GroupedSolver, OffersItOnBothSets) {
 }
 
 /// The solvers that take it, first to last, in one line.
-std::string takers(const std::string& text, const SolverFilter& filter = {}) {
+std::string takers(const std::string& text, const SolverFilter& filter = {},
+                   const Traits& traits = {.backend = "cpu", .isa = Isa::avx2}) {
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
-  const Traits traits{.backend = "cpu", .isa = Isa::avx2};
   std::string all;
   for (const Solver* solver : select_solvers({problem, chain, traits}, filter).accepted)
     all += (all.empty() ? "" : " ") + std::string(solver->id());
@@ -53,6 +53,27 @@ TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
             "cpu_grouped cpu_portable");
   EXPECT_EQ(takers("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"),
             "cpu_grouped cpu_direct cpu_portable");
+}
+
+// Before what multiplies vectors of output channels, be it by fewer products or in tiles of AMX.
+TEST(GroupedSolver, LeadsForFewChannelsOfOneGroup) {
+  const Traits avx512{.backend = "cpu", .isa = Isa::avx512, .family = "sapphire"};
+  Traits amx = avx512;
+  amx.family = "sapphire_amx";
+  amx.extensions = {.bf16 = true, .vnni = true, .tiles_bf16 = true, .tiles_int8 = true};
+  const auto first = [](const char* text, const Traits& traits) {
+    const std::string all = takers(text, {}, traits);
+    return all.substr(0, all.find(' '));
+  };
+  for (const Traits& traits : {avx512, amx}) {
+    EXPECT_EQ(first("f32:1x64x128x128:nchw;conv(f32:8x64x3x3,pad=1x1)", traits), "cpu_grouped");
+    EXPECT_EQ(first("f32:1x3x224x224:nchw;conv(f32:64x3x3x3,pad=1x1)", traits), "cpu_grouped");
+    EXPECT_EQ(first("f32:1x3x224x224:nchw;conv(f32:32x3x3x3,pad=1x1,stride=2x2)", traits),
+              "cpu_grouped");
+    EXPECT_NE(first("f32:1x64x128x128:nchw;conv(f32:12x64x3x3,pad=1x1)", traits), "cpu_grouped");
+  }
+  EXPECT_EQ(first("bf16:1x64x128x128:nchw;conv(bf16:8x64x3x3,pad=1x1)", amx), "cpu_matrix");
+  EXPECT_EQ(first("bf16:1x64x128x128:nchw;conv(bf16:1x64x3x3,pad=1x1)", amx), "cpu_grouped");
 }
 
 // Sums of bytes that f32 may have to round are left to others.

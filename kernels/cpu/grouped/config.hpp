@@ -11,7 +11,7 @@ namespace fuseplan::cpu {
 struct GroupedConfig {
   int rows = 1;     ///< output rows
   int columns = 1;  ///< output columns; vectors of them if columns are lanes
-  /// If channels are lanes: asks the second-level cache for what the tile below will read.
+  /// If channels are lanes: prefetches what the tile below will read to the second-level cache.
   bool ahead = false;
   bool operator==(const GroupedConfig&) const = default;
 };

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kMostInputs = 16;  ///< of a group
 
-/// Of one group: so few that columns in lanes do better than vectors of output channels.
-constexpr std::int64_t kFewOutputs = 8;
-std::int64_t few_inputs(Isa isa) { return isa == Isa::avx2 ? 3 : 4; }
-
 bool lanes_fit(const GroupedShape& shape, int axis) {
   ChainTensors tensors = shape.tensors();
   tensors.lane_axis = static_cast<std::size_t>(axis);
@@ -42,29 +38,35 @@ bool columns_fit(const GroupedShape& shape) {
   return shape.g.stride[2] <= 2 && lanes_fit(shape, 4);
 }
 
-/// What tiles of AMX multiply as it is, they multiply faster, but for rows that a stride deals out
-/// and for a single output, of whose tiles 15 in 16 rows are idle.
-bool is_left_to_tiles(const GroupedShape& shape) {
-  if (!shape.has_tiles || shape.input == DType::f32 || shape.input == DType::f16) return false;
-  const std::int64_t outputs = shape.g.group_outputs;
-  const bool idle = outputs == 1 || (outputs <= kFewOutputs && shape.g.stride[2] > 1);
-  return is_byte(shape.input) || !idle;
+/// Of one group: channels that are so few that columns in lanes do better than vectors of output
+/// channels, whose lanes they leave idle or which turn as many sums as they make products.
+struct FewChannels {
+  std::int64_t outputs, inputs;
+};
+/// On a Zen 4 with AVX2 64 to 1 and 64 to 8 channels by 3x3 take 0.17 and 0.75 of the time of
+/// direct kernels, 3 to 64 by 3x3 0.5, by 5x5 0.8, at stride 2 0.85, where more products gain
+/// nothing; with AVX-512 on Intel's cores 0.2, 0.75, 0.67, 0.8 and 0.87.
+FewChannels few_channels(const GroupedShape& shape) {
+  const bool bf16 = shape.input == DType::bf16;
+  if (shape.has_tiles && is_byte(shape.input)) return {0, 0};
+  // Tiles of AMX multiply bf16 as it is: faster, but for a single output, of whose tiles 15 in 16
+  // rows are idle, and for what a stride deals out before.
+  if (shape.has_tiles && bf16) return {shape.g.stride[2] > 1 ? 8 : 1, 0};
+  // Twice the products of bf16, or four of tiles for one of f16, are as fast for more.
+  if (shape.has_fast_bf16 && bf16) return {4, 0};
+  if (shape.has_tiles && shape.input == DType::f16) return {4, 4};
+  return {8, shape.isa == Isa::avx2 ? 3 : 4};
 }
 
-/// A convolution of one group, where its few channels leave other kernels' lanes idle or make them
-/// turn as many sums as they make products. Columns in lanes do neither: on a Zen 4 with AVX2 64 to
-/// 1 and 64 to 8 channels by 3x3 take 0.17 and 0.75 of the time of direct kernels, 3 to 64 by 3x3
-/// 0.5, by 5x5 0.8, at stride 2 0.85, where more products gain nothing; with AVX-512 on Intel's
-/// cores 0.2, 0.75, 0.65, 0.8 and 0.87. Taps are written out.
+/// A convolution of one group of few channels. Taps are written out.
 bool takes_one_group(const GroupedShape& shape) {
   constexpr std::int64_t kMostProducts = 75, kMostProductsStrided = 27, kMostTaps = 125;
   const ConvGeometry& g = shape.g;
   const std::int64_t taps = g.filter[0] * shape.taps(), products = g.group_inputs * taps;
   if (!shape.fits || taps == 1 || taps > kMostTaps || g.output.len[4] < shape.lanes()) return false;
-  if (is_left_to_tiles(shape)) return false;
-  if (g.group_outputs <= kFewOutputs) return true;
+  const FewChannels few = few_channels(shape);
   const std::int64_t most = g.stride[2] == 1 ? kMostProducts : kMostProductsStrided;
-  return g.group_inputs <= few_inputs(shape.isa) && products <= most;
+  return g.group_outputs <= few.outputs || (g.group_inputs <= few.inputs && products <= most);
 }
 
 /// Code holds offsets within a tile, and steps from tile to tile, as 32-bit immediates.
@@ -106,6 +108,7 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, cons
       weights(problem.conv()->weights.dtype),
       weights_text(to_text(problem.conv()->weights)),
       has_tiles(target.extensions.tiles_bf16),
+      has_fast_bf16(target.isa == Isa::avx512 && target.extensions.fast_bf16),
       elements(element_views(chain, problem.output())) {
   if (isa == Isa::portable) return;
   lanes_are_channels = (g.groups > 1 || g.group_inputs == 1) && channels_fit(*this);

@@ -20,7 +20,9 @@ struct GroupedShape {
   ConvGeometry g;
   DType input, output, weights;
   std::string weights_text;  ///< of the raw weight tensor
-  bool has_tiles = false;    ///< AMX, whose kernels take what has one group
+  // What other kernels have for one group.
+  bool has_tiles = false;      ///< AMX
+  bool has_fast_bf16 = false;  ///< Extensions::fast_bf16
   std::vector<ElementView> elements;
   bool fits = false;  ///< one of the axes below can be lanes
   bool lanes_are_channels = false;

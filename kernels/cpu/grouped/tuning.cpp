@@ -71,14 +71,14 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
   return cost;
 }
 
-double input_bytes(const GroupedShape& shape) {
+double bytes_of_input(const GroupedShape& shape) {
   return static_cast<double>(size_of(shape.input)) * static_cast<double>(shape.g.input.elements());
 }
 
 /// Of smaller inputs hardware has most in time, and asking for them costs a seventh.
 bool may_ask_ahead(const GroupedShape& shape) {
   constexpr double kLarge = 8 << 20;
-  return shape.lanes_are_channels && input_bytes(shape) >= kLarge;
+  return shape.lanes_are_channels && bytes_of_input(shape) >= kLarge;
 }
 
 /// 144 channels at 56 x 56 pixels take 0.4 of the time at batch 16 on a Zen 5, 0.8 on Intel's
@@ -88,7 +88,7 @@ bool asks_ahead(const GroupedShape& shape, const CoreRates& rates) {
   constexpr double kFromMemory = 48e6;
   const bool strided = shape.g.stride[1] > 1 || shape.g.stride[2] > 1;
   return may_ask_ahead(shape) &&
-         (!strided || rates.third_level_is_near() || input_bytes(shape) >= kFromMemory);
+         (!strided || rates.third_level_is_near() || bytes_of_input(shape) >= kFromMemory);
 }
 
 /// Registers beside sums and weights.

@@ -11,8 +11,8 @@ namespace fuseplan::cpu {
 /// Whether the tile's sums fit the registers beside what the chain needs.
 bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config);
 
-/// Tiles whose sums fit the registers beside what the chain needs, best by a model first. Never
-/// empty: one sum always fits.
+/// Tiles whose sums fit the registers beside what the chain needs, best by a model first; where
+/// prefetching may pay, then all once more with it, or without. Never empty: one sum always fits.
 std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu

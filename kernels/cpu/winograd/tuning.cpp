@@ -27,9 +27,11 @@ double passes_of(const WinogradPlan& plan) {
   return (plan.rows->taps > 1 ? 1 : 0) + (plan.columns->taps > 1 ? 1 : 0);
 }
 
-/// Cycles of waiting for transformed input that the second-level cache does not keep: it is stored,
-/// and read again for each tile of output channels.
+/// Cycles that transformed input takes longer than from the second-level cache, as far as that does
+/// not keep it: it is stored, and read again for each tile of output channels. A near third level
+/// hands it back while products are made.
 double spill_of(const WinogradPlan& plan, const CoreRates& rates) {
+  if (rates.third_level_is_near()) return 0;
   constexpr double kKept = 3 << 18;
   const auto inputs = static_cast<double>(plan.inputs());
   const double tile = 4 * static_cast<double>(plan.positions()) * inputs;
@@ -40,7 +42,8 @@ double spill_of(const WinogradPlan& plan, const CoreRates& rates) {
   constexpr double kStored = 2;
   const double moved =
       tile * static_cast<double>(plan.tiles) * (kStored + static_cast<double>(plan.channel_tiles));
-  return (1 - kKept / waiting) * moved / stream_rate(rates, waiting);
+  const double cycles_a_byte = 1 / rates.third_level - 1 / rates.second_level;
+  return (1 - kKept / waiting) * moved * cycles_a_byte;
 }
 
 /// Of one thread, in cycles.
