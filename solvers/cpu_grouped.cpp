@@ -27,12 +27,11 @@ class CpuGrouped final : public Solver {
     if (!verdict.accepted()) return;
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
-    verdict.need(
-        !refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
-        "several groups of at most 16 input channels; or one, in NCHW rows of a vector "
-        "and more, with 1 to 4, 6 or 8 outputs, or 3 inputs (4 on AVX-512) and few taps; fewer "
-        "of types that AMX or AVX512_BF16 multiply faster",
-        {}, 0);
+    verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
+                 "several groups of at most 16 input channels; or one, in NCHW rows of a vector "
+                 "and more, with at most 8 outputs, or 3 inputs (4 on AVX-512) and few taps; fewer "
+                 "of types that AMX or AVX512_BF16 multiply faster",
+                 {}, 0);
   }
 
   Rank rank(const Question& question) const override { return rank_of_f32_sums(question); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What estimates must know, each row measured: of tensors that lie in memory other tiles of 1x1
-// convolutions are the fastest on a Zen 5 than of those that caches hold, and so on.
+// What estimates must know, each row measured: for one, that of tensors that lie in memory other
+// tiles of 1x1 convolutions are the fastest on a Zen 5 than of those that caches hold.
 #include <gtest/gtest.h>
 
 #include "expr/passes.hpp"

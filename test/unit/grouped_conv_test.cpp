@@ -288,8 +288,8 @@ TEST(GroupedConfig, ChannelsInLanesPreferSquareTiles) {
   }
 }
 
-// Each row measured: hardware fetches small inputs in time, and Intel's strided ones that its third
-// level keeps. Both ways are among those that tuning times.
+// Measured, but for strided input on a Zen 5, which is as it was: hardware fetches small inputs in
+// time, and Intel's strided ones. Both ways are among those that tuning times.
 TEST(GroupedConfig, AsksAheadForWhatComesLate) {
   struct Row {
     const char *text, *line;
@@ -301,7 +301,8 @@ TEST(GroupedConfig, AsksAheadForWhatComesLate) {
       {"f32:16x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "sapphire", true},
       {"f32:16x192x28x28:nhwc;conv(f32:192x1x3x3,pad=1x1,stride=2x2,groups=192)", "sapphire",
        false},
-      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "sapphire", true},
+      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "sapphire", false},
+      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "zen5", true},
       {"f32:16x144x56x56:nchw;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", false},
   };
   for (const auto& [text, line, ahead] : rows) {

@@ -52,23 +52,18 @@ FewChannels few_channels(const GroupedShape& shape) {
   // Tiles of AMX multiply bf16 as it is: faster, but for a single output, of whose tiles 15 in 16
   // rows are idle, and for what a stride deals out before.
   if (shape.has_tiles && bf16) return {shape.g.stride[2] > 1 ? 8 : 1, 0};
-  // Twice the products of bf16, or four of tiles for one of f16, are as fast for more.
+  // With more outputs vdpbf16ps, at twice the products, and four tile products for f16 keep up.
   if (shape.has_fast_bf16 && bf16) return {4, 0};
   if (shape.has_tiles && shape.input == DType::f16) return {4, 4};
   return {8, shape.isa == Isa::avx2 ? 3 : 4};
 }
-
-/// Up to 4 outputs at a time share the input; 5, 7 or 25 would go one by one.
-bool share_input(const GroupedShape& shape) { return shape.g.group_outputs <= 4 || shape.step > 1; }
 
 /// A convolution of one group of few channels. Taps are written out.
 bool takes_one_group(const GroupedShape& shape) {
   constexpr std::int64_t kMostProducts = 75, kMostProductsStrided = 27, kMostTaps = 125;
   const ConvGeometry& g = shape.g;
   const std::int64_t taps = g.filter[0] * shape.taps(), products = g.group_inputs * taps;
-  if (!shape.fits || !share_input(shape) || taps == 1 || taps > kMostTaps ||
-      g.output.len[4] < shape.lanes())
-    return false;
+  if (!shape.fits || taps == 1 || taps > kMostTaps || g.output.len[4] < shape.lanes()) return false;
   const FewChannels few = few_channels(shape);
   const std::int64_t most = g.stride[2] == 1 ? kMostProducts : kMostProductsStrided;
   return g.group_outputs <= few.outputs || (g.group_inputs <= few.inputs && products <= most);

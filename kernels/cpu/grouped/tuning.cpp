@@ -81,14 +81,12 @@ bool may_ask_ahead(const GroupedShape& shape) {
   return shape.lanes_are_channels && bytes_of_input(shape) >= kLarge;
 }
 
-/// 144 channels at 56 x 56 pixels take 0.4 of the time at batch 16 on a Zen 5, 0.8 on Intel's
+/// 144 channels at 56 x 56 pixels take 0.4 of the time at batch 16 on a Zen 5, 0.6 on Intel's
 /// cores. With a stride there are more lines for each sum, and where the third level is far they
-/// take 1.05 to 1.2 as long, unless they come from memory.
+/// take 1.05 to 1.3 as long.
 bool asks_ahead(const GroupedShape& shape, const CoreRates& rates) {
-  constexpr double kFromMemory = 48e6;
   const bool strided = shape.g.stride[1] > 1 || shape.g.stride[2] > 1;
-  return may_ask_ahead(shape) &&
-         (!strided || rates.third_level_is_near() || bytes_of_input(shape) >= kFromMemory);
+  return may_ask_ahead(shape) && (!strided || rates.third_level_is_near());
 }
 
 /// Registers beside sums and weights.
