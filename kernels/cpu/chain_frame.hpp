@@ -17,6 +17,14 @@ struct ChainFrame {
   std::int64_t channel_stride = 0;  ///< channel_stride_of() the channels
 };
 
+/// Whole cache lines that wait in scratch to be stored past the caches, by kernels that do so in
+/// passing and move all three on.
+struct Drain {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::int64_t bytes = 0;
+};
+
 /// What a rows kernel reads: a block of rows with a chain applied to every lane. Steps are in bytes
 /// from one row to the next.
 struct RowsCall {
@@ -30,6 +38,7 @@ struct RowsCall {
   std::int64_t channel_step = 0;          ///< from one row to the next; 0 when lanes are channels
   std::int64_t rows = 0, lanes = 0;       ///< both at least 1
   std::int64_t input_step = 0, output_step = 0;
+  Drain* drain = nullptr;  ///< of kernels that drain
 };
 
 }  // namespace fuseplan::cpu

@@ -110,4 +110,13 @@ bool is_pointwise(const ConvGeometry& g) {
   return true;
 }
 
+bool channels_are_runs(const View& view) {
+  std::int64_t run = 1;
+  for (std::size_t axis = 4; axis > 0; --axis) {
+    if (view.len[axis] > 1 && view.stride[axis] != run) return false;
+    run *= view.len[axis];
+  }
+  return true;
+}
+
 }  // namespace fuseplan::cpu

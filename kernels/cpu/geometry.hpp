@@ -32,6 +32,8 @@ View broadcast_view(const Tensor& operand, const Tensor& full);
 inline bool contiguous_along(const View& view, int axis) {
   return view.stride[axis] == 1 || view.len[axis] == 1;
 }
+/// Whether an image is one run of elements, channel after channel.
+bool channels_are_runs(const View& view);
 
 /// For kernels that count columns from outside the image: where an axis of length 1 is contiguous,
 /// its stride, which leads nowhere, need not be 1.

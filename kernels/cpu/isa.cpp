@@ -81,7 +81,11 @@ constexpr CoreRates kZen5{
     .behind = 9,
     .far = {.plane = 14, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
     .weights_ahead = 16384};
-constexpr CoreRates kSapphire{.first_level_ways = 12,
+constexpr CoreRates kSapphire{.plane_load = 9,
+                              .line_crossing = 1.13,
+                              .turned_store = 14,
+                              .far_turned_store = 24,
+                              .first_level_ways = 12,
                               .second_level_bytes = 1.5e6,
                               .third_level_bytes = 16e6,
                               .third_level = 6,

@@ -62,6 +62,7 @@ struct CoreRates {
   double half_vector = 0.5;           ///< of it, that one of half a 512-bit vector takes
   double scalar_load = 1;             ///< how many of them a load into all lanes takes
   double plane_load = 1;              ///< and one of a line of pixels, of planes that lie apart
+  double line_crossing = 1;           ///< how much longer tiles take of planes across lines
   double plane_stall = 1.3;           ///< how much longer tiles of AVX2 take with scalars there
   double addition = 1;                ///< and an addition among them
   double turned_store = 7;            ///< and the turning and storing of a vector of sums

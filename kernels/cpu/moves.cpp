@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/moves.hpp"
 
+#include <algorithm>
+
 #include "base/half.hpp"
 #include "kernels/cpu/intrinsics.hpp"
 
@@ -47,6 +49,12 @@ void turn_plain(const float* input, std::int64_t input_step, std::int64_t rows,
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; ++c)
       output[c * output_step + r] = input[r * input_step + c];
+}
+
+void deal_plain(const float* row, std::int64_t count, std::int64_t width, float* output,
+                std::int64_t step) {
+  for (std::int64_t at = 0; at < count; at += width, output += step)
+    std::copy_n(row + at, std::min(width, count - at), output);
 }
 
 #if defined(__x86_64__)
@@ -258,15 +266,36 @@ FUSEPLAN_AVX512 void widen_avx512(const void* from, std::int64_t stride, float* 
     widen_strided(input, stride, output, count);
   }
 }
+
+FUSEPLAN_AVX512 void deal_avx512(const float* row, std::int64_t count, std::int64_t width,
+                                 float* output, std::int64_t step) {
+  for (std::int64_t at = 0; at < count; at += width, output += step) {
+    const std::int64_t end = std::min(width, count - at);
+    std::int64_t i = 0;
+    for (; i + 16 <= end; i += 16) _mm512_storeu_ps(output + i, _mm512_loadu_ps(row + at + i));
+    if (i == end) continue;
+    const auto rest = static_cast<__mmask16>((1u << (end - i)) - 1);
+    _mm512_mask_storeu_ps(output + i, rest, _mm512_maskz_loadu_ps(rest, row + at + i));
+  }
+}
+FUSEPLAN_AVX2 void deal_avx2(const float* row, std::int64_t count, std::int64_t width,
+                             float* output, std::int64_t step) {
+  for (std::int64_t at = 0; at < count; at += width, output += step) {
+    const std::int64_t end = std::min(width, count - at);
+    std::int64_t i = 0;
+    for (; i + 8 <= end; i += 8) _mm256_storeu_ps(output + i, _mm256_loadu_ps(row + at + i));
+    for (; i < end; ++i) output[i] = row[at + i];
+  }
+}
 #endif
 
 template <typename T>
 Moves moves_of(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::avx512) return {transpose_avx512, turn_avx512, widen_avx512<T>, 16};
-  if (isa == Isa::avx2) return {transpose_avx2, turn_avx2, widen_avx2<T>, 8};
+  if (isa == Isa::avx512) return {transpose_avx512, turn_avx512, widen_avx512<T>, deal_avx512, 16};
+  if (isa == Isa::avx2) return {transpose_avx2, turn_avx2, widen_avx2<T>, deal_avx2, 8};
 #endif
-  return {transpose_plain, turn_plain, widen_plain<T>, lanes_of(isa)};
+  return {transpose_plain, turn_plain, widen_plain<T>, deal_plain, lanes_of(isa)};
 }
 
 }  // namespace

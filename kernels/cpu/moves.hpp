@@ -18,6 +18,10 @@ struct Moves {
                float* output, std::int64_t output_step);
   /// output[i] = input[i * stride], i < count, as f32.
   void (*widen)(const void* input, std::int64_t stride, float* output, std::int64_t count);
+  /// Pieces of `width` floats of a row, `step` floats from one to the next; the last may be
+  /// shorter.
+  void (*deal)(const float* row, std::int64_t count, std::int64_t width, float* output,
+               std::int64_t step);
   int lanes;
 };
 

@@ -13,24 +13,28 @@ std::int64_t bytes_of(const ChainTensors& tensors) {
   return tensors.output.elements() * static_cast<std::int64_t>(size_of(tensors.dtype));
 }
 
-/// Rows of lanes start and end with lines, if the tensor does.
-bool is_made_of_lines(const ChainTensors& tensors) {
-  const auto whole = [&](std::int64_t elements) {
-    return elements * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
-  };
-  const View& output = tensors.output;
-  if (!contiguous_along(output, static_cast<int>(tensors.lane_axis))) return false;
-  if (!whole(output.len[tensors.lane_axis])) return false;
-  for (std::size_t axis = 0; axis < output.len.size(); ++axis)
-    if (axis != tensors.lane_axis && output.len[axis] > 1 && !whole(output.stride[axis]))
-      return false;
-  return true;
-}
+/// When a launch streams.
+struct Gain {
+  std::int64_t bytes = 0;      ///< of the output
+  std::int64_t alignment = 1;  ///< that it must have
+  std::int64_t touched = 0;    ///< that no cache may keep, or 0
+
+  bool is_worth_it(const CoreRates& rates) const {
+    // From kFarBytes on it pays where the third-level cache is hardly nearer than memory
+    // (res2_1x1b of resnet50.csv, 3.2 MB: 700 to 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms).
+    // Elsewhere that cache should keep it for the next operation, if it can.
+    const auto kept = [&](std::int64_t bytes) {
+      return static_cast<double>(bytes) < rates.third_level_bytes;
+    };
+    return !(rates.third_level_is_near() && kept(bytes)) && (touched == 0 || !kept(touched));
+  }
+};
 
 class EitherProgram final : public Program {
  public:
-  EitherProgram(std::unique_ptr<Program> plain, std::unique_ptr<Program> streaming)
-      : plain_(std::move(plain)), streaming_(std::move(streaming)) {}
+  EitherProgram(std::unique_ptr<Program> plain, std::unique_ptr<Program> streaming,
+                std::int64_t alignment)
+      : plain_(std::move(plain)), streaming_(std::move(streaming)), alignment_(alignment) {}
 
   void run(const Arguments& arguments) const override {
     (streams(arguments) ? streaming_ : plain_)->run(arguments);
@@ -43,18 +47,20 @@ class EitherProgram final : public Program {
   }
 
  private:
-  static bool streams(const Arguments& arguments) {
-    return reinterpret_cast<std::uintptr_t>(arguments.output) % kLine == 0;
+  bool streams(const Arguments& arguments) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(arguments.output);
+    return address % static_cast<std::uintptr_t>(alignment_) == 0;
   }
 
   std::unique_ptr<Program> plain_, streaming_;
+  std::int64_t alignment_;
 };
 
 class EitherRecipe final : public Recipe {
  public:
   EitherRecipe(std::shared_ptr<const Recipe> plain, std::shared_ptr<const Recipe> streaming,
-               std::int64_t bytes)
-      : plain_(std::move(plain)), streaming_(std::move(streaming)), bytes_(bytes) {}
+               const Gain& gain)
+      : plain_(std::move(plain)), streaming_(std::move(streaming)), gain_(gain) {}
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions = plain_->emit();
@@ -68,21 +74,30 @@ class EitherRecipe final : public Recipe {
   std::unique_ptr<Program> bind(std::span<const void* const> entries) const override {
     const std::size_t half = entries.size() / 2;
     std::unique_ptr<Program> plain = plain_->bind(entries.first(half));
-    // From kFarBytes on it pays where the third-level cache is hardly nearer than memory
-    // (res2_1x1b of resnet50.csv, 3.2 MB: 700 to 600 us; at batch 16, 51 MB: 16.1 to 12.8 ms).
-    // Elsewhere that cache should keep it for the next operation, if it can.
-    const CoreRates& rates = core_rates(host_family());
-    if (rates.third_level_is_near() && static_cast<double>(bytes_) < rates.third_level_bytes)
-      return plain;
-    return std::make_unique<EitherProgram>(std::move(plain), streaming_->bind(entries.last(half)));
+    if (!gain_.is_worth_it(core_rates(host_family()))) return plain;
+    return std::make_unique<EitherProgram>(std::move(plain), streaming_->bind(entries.last(half)),
+                                           gain_.alignment);
   }
 
  private:
   std::shared_ptr<const Recipe> plain_, streaming_;
-  std::int64_t bytes_;  ///< of the output
+  Gain gain_;
 };
 
 }  // namespace
+
+bool is_made_of_lines(const ChainTensors& tensors) {
+  const auto whole = [&](std::int64_t elements) {
+    return elements * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
+  };
+  const View& output = tensors.output;
+  if (!contiguous_along(output, static_cast<int>(tensors.lane_axis))) return false;
+  if (!whole(output.len[tensors.lane_axis])) return false;
+  for (std::size_t axis = 0; axis < output.len.size(); ++axis)
+    if (axis != tensors.lane_axis && output.len[axis] > 1 && !whole(output.stride[axis]))
+      return false;
+  return true;
+}
 
 void fence_streams() {
 #if defined(__x86_64__)
@@ -98,7 +113,16 @@ std::shared_ptr<const Recipe> with_streaming(
   const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
   if (bytes < kFarBytes || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
     return make(false);
-  return std::make_shared<EitherRecipe>(make(false), make(true), bytes);
+  return std::make_shared<EitherRecipe>(make(false), make(true), Gain{bytes, kLine});
+}
+
+std::shared_ptr<const Recipe> with_streamed_regions(
+    const ChainTensors& tensors, const SplitChain& chain, std::int64_t touched,
+    const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
+  const std::int64_t bytes = bytes_of(tensors);
+  if (bytes < kFarBytes || chain.reads_previous()) return make(false);
+  return std::make_shared<EitherRecipe>(make(false), make(true),
+                                        Gain{.bytes = bytes, .touched = touched});
 }
 
 }  // namespace fuseplan::cpu

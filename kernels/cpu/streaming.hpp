@@ -26,6 +26,16 @@ std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);
 
+/// Rows of lanes start and end with lines, if the tensor does.
+bool is_made_of_lines(const ChainTensors& tensors);
+
+/// The same for output whose rows begin anywhere in a line, but of which kernels store contiguous
+/// regions of many lines, one after another, wherever it starts. `touched`: bytes that a layer
+/// reads and stores which gains only where the third-level cache cannot hold them; 0 for others.
+std::shared_ptr<const Recipe> with_streamed_regions(
+    const ChainTensors& tensors, const SplitChain& chain, std::int64_t touched,
+    const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);
+
 /// Before a thread says that it has done its part: orders its stores past the caches before those
 /// that say so.
 void fence_streams();

@@ -43,12 +43,44 @@ TEST_P(Widen, ReadsAndWritesItsValuesAlone) {
           check_row(dtype, GetParam(), stride, count, at_end, random);
 }
 
+class Deal : public testing::TestWithParam<cpu::Isa> {};
+
+void check_pieces(cpu::Isa isa, std::int64_t count, std::int64_t width, bool at_end,
+                  Random& random) {
+  constexpr std::int64_t kGap = 3;
+  const std::int64_t step = width + kGap, pieces = (count + width - 1) / width;
+  const std::int64_t last = count - (pieces - 1) * width;
+  const GuardedBuffer input(static_cast<std::size_t>(count) * sizeof(float), at_end);
+  const GuardedBuffer output(static_cast<std::size_t>((pieces - 1) * step + last) * sizeof(float),
+                             at_end);
+  for (std::int64_t i = 0; i < count; ++i)
+    store_element(Element::f32, input.data(), i, random.uniform(-3, 3));
+  std::vector<std::byte> expected = output.contents();
+  for (std::int64_t i = 0; i < count; ++i)
+    store_element(Element::f32, expected.data() + output.offset(), i / width * step + i % width,
+                  load_element(Element::f32, input.data(), i));
+  cpu::moves_for(DType::f32, isa)
+      .deal(reinterpret_cast<const float*>(input.data()), count, width,
+            reinterpret_cast<float*>(output.data()), step);
+  EXPECT_EQ(output.contents(), expected) << count << " values by " << width;
+}
+
+TEST_P(Deal, ReadsAndWritesItsValuesAlone) {
+  Random random;
+  for (const std::int64_t width : {1, 7, 8, 14, 16, 24, 32, 48})
+    for (std::int64_t count = 1; count <= 100; ++count)
+      for (const bool at_end : {false, true})
+        check_pieces(GetParam(), count, width, at_end, random);
+}
+
 std::vector<cpu::Isa> isas() {
   std::vector<cpu::Isa> all = vector_isas();
   all.push_back(cpu::Isa::portable);
   return all;
 }
 
+INSTANTIATE_TEST_SUITE_P(OfThisMachine, Deal, testing::ValuesIn(isas()),
+                         [](const auto& info) { return std::string(cpu::name_of(info.param)); });
 INSTANTIATE_TEST_SUITE_P(OfThisMachine, Widen, testing::ValuesIn(isas()),
                          [](const auto& info) { return std::string(cpu::name_of(info.param)); });
 

@@ -54,6 +54,22 @@ constexpr Layer kBrokenLayers[] = {
     {"cpu_grouped", "f32:1x16x640x672:nchw;conv(f32:16x2x3x3,pad=1x1,groups=8)", "4x1"},
 };
 
+// Rows, or planes, that begin anywhere in a line: 26.6 MB and more, through scratch.
+constexpr Layer kDrainedLayers[] = {
+    {"cpu_depthwise",
+     "f32:34x64x57x57:nchw;conv(f32:64x1x3x3,pad=1x1,groups=64);"
+     "bias(f32:1x64x1x1);add(f32:34x64x57x57);activation(relu)"},
+    {"cpu_depthwise", "f16:35x129x55x54:nchw;conv(f16:129x1x3x3,pad=1x1,groups=129)"},
+    {"cpu_depthwise", "f32:35x65x109x108:nchw;conv(f32:65x1x3x3,pad=1x1,stride=2x2,groups=65)"},
+    {"cpu_grouped", "f32:257x3x57x57:nchw;conv(f32:8x3x3x3,pad=1x1);bias(f32:1x8x1x1)"},
+    {"cpu_conv1x1", "f32:17x20x14x14:nchw;conv(f32:2051x20x1x1);add(f32:17x2051x14x14)",
+     "pixels:4x3,block=3276,staged=0"},
+    {"cpu_conv1x1", "f32:17x12x14x14:nchw;conv(f32:2050x6x1x1,groups=2);activation(gelu_erf)",
+     "pixels:5x2,block=10922,staged=1"},
+    {"cpu_conv1x1", "f32:19x12x27x29:nchw;conv(f32:1858x12x1x1,stride=2x2);activation(relu)",
+     "pixels:3x3,block=1365,staged=1"},
+};
+
 void check(const Layer& layer, cpu::Isa isa, Random& random, bool streams = true) {
   SCOPED_TRACE(std::string(layer.solver) + " " + layer.text);
   const KernelCase test(parse_problem(layer.text), random);
@@ -77,6 +93,14 @@ TEST(StreamingKernels, StoreWhatIsRight) {
   if (host == cpu::Isa::portable) return;
   for (const Layer& layer : kNarrowLayers) check(layer, cpu::Isa::avx2, random);
   for (const Layer& layer : kBrokenLayers) check(layer, cpu::Isa::avx2, random, false);
+}
+
+TEST(StreamingKernels, DrainWhatIsRight) {
+  Random random(58);
+  const cpu::Isa host = cpu::host_isa();
+  for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
+    for (const Layer& layer : kDrainedLayers)
+      if (isa <= host) check(layer, isa, random);
 }
 
 }  // namespace

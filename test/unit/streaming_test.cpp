@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 namespace fuseplan::cpu {
@@ -62,12 +63,14 @@ struct Outcome {
   std::string said;
 };
 
+using Make = std::function<std::shared_ptr<const Recipe>(bool)>;
+
 /// What a launch with an output at `address` runs.
-Outcome run_at(const View& view, DType dtype, std::size_t lanes, std::uintptr_t address,
-               const SplitChain& chain = {}, std::int64_t stored = 16) {
+template <typename With>
+Outcome run_of(const With& with, std::uintptr_t address) {
   Outcome run;
-  const auto recipe = with_streaming({view, dtype, {}, lanes, lanes == 1 ? 4u : 1u}, chain, stored,
-                                     [&](bool s) { return std::make_shared<Stub>(s, run.said); });
+  const std::shared_ptr<const Recipe> recipe =
+      with([&](bool s) { return std::make_shared<Stub>(s, run.said); });
   const std::vector<Function> functions = recipe->emit();
   run.functions = functions.size();
   std::vector<const void*> entries;
@@ -86,6 +89,13 @@ Outcome run_at(const View& view, DType dtype, std::size_t lanes, std::uintptr_t 
                 .results = {},
                 .parallel = one});
   return run;
+}
+
+Outcome run_at(const View& view, DType dtype, std::size_t lanes, std::uintptr_t address,
+               const SplitChain& chain = {}, std::int64_t stored = 16) {
+  const ChainTensors tensors{view, dtype, {}, lanes, lanes == 1 ? 4u : 1u};
+  return run_of([&](const Make& make) { return with_streaming(tensors, chain, stored, make); },
+                address);
 }
 
 constexpr std::uintptr_t kAligned = 4096;
@@ -127,6 +137,27 @@ TEST(Streaming, MakesNoCodeForWhatCannotOrNeedNot) {
   SplitChain blends;
   blends.body.roots = {blends.body.graph.leaf(Leaf::previous)};
   EXPECT_TRUE(is_plain(packed({2, 64, 1, 256, 256}, 1), DType::f32, 1, blends)) << "output read";
+}
+
+TEST(Streaming, StoresRegionsWhereverTheyStart) {
+  const auto run = [](const View& view, std::int64_t touched, std::uintptr_t address,
+                      const SplitChain& chain = {}) {
+    const ChainTensors tensors{view, DType::f32, {}, 4, 1};
+    return run_of(
+        [&](const Make& make) { return with_streamed_regions(tensors, chain, touched, make); },
+        address);
+  };
+  const View planes = packed({34, 64, 1, 57, 57}, 4);
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  for (const std::uintptr_t off : {0, 4, 60})
+    EXPECT_EQ(run(planes, 0, kAligned + off).said, "streaming") << off;
+  EXPECT_EQ(run(planes, kMany, kAligned).said, "streaming");
+  EXPECT_EQ(run(planes, 1 << 20, kAligned).said, "plain") << "a cache keeps all";
+  EXPECT_EQ(run(planes, 1 << 20, kAligned).functions, 4u) << "of this host";
+  EXPECT_EQ(run(packed({1, 64, 1, 57, 57}, 4), kMany, kAligned).functions, 2u) << "small";
+  SplitChain blends;
+  blends.body.roots = {blends.body.graph.leaf(Leaf::previous)};
+  EXPECT_EQ(run(planes, kMany, kAligned, blends).functions, 2u) << "output read";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "kernels/cpu/conv1x1/pack_weights.hpp"
 #include "kernels/cpu/conv1x1/schedule.hpp"
 #include "kernels/cpu/conv1x1/stage.hpp"
+#include "kernels/cpu/drained_output.hpp"
 #include "kernels/cpu/streaming.hpp"
 #include "kernels/cpu/strip_chain.hpp"
 
@@ -38,7 +39,8 @@ class Walk {
         plan_(launch.plan),
         shape_(plan_.shape),
         moves_(moves_for(shape_.input, shape_.isa)),
-        chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
+        chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
+        drained_(plan_.drains ? bytes_of(plan_.piece_channels()) : 0, scratch_) {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
     };
@@ -59,6 +61,7 @@ class Walk {
       pack_piece(plan_, launch_.arguments.weights, channels, piece_weights_, asked_for_);
       asked_for_ = plan_.streams_weights();
     }
+    if (plan_.drains) begin_region(channels);
     for (std::int64_t piece = unit.first; piece < unit.last;) {
       const int kind = plan_.pixels.kind(piece);
       std::int64_t end = std::min(unit.last, plan_.pixels.kind_end(kind));
@@ -68,7 +71,14 @@ class Walk {
     }
   }
 
+  /// Once all units are done.
+  void end() { drained_.flush(); }
+
  private:
+  /// Of the output, in all pixels of an image.
+  std::int64_t bytes_of(std::int64_t channels) const {
+    return channels * shape_.pixels() * static_cast<std::int64_t>(size_of(shape_.output));
+  }
   std::int64_t batch() const { return image_ / shape_.conv.groups; }
   std::int64_t group() const { return image_ % shape_.conv.groups; }
   const float* packed(std::int64_t channels) const {
@@ -92,13 +102,21 @@ class Walk {
     input_ = stage_;
   }
 
+  void begin_region(std::int64_t channels) {
+    const std::int64_t first = plan_.channels.first(channels);
+    const RowsCall& call = chain_.at({batch(), group() * shape_.outputs() + first, 0, 0, 0});
+    drained_.begin(call.output, bytes_of(plan_.channels.end(channels) - first));
+  }
+
   /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.
   void run_pieces(std::int64_t channels, std::int64_t first, std::int64_t end, int kind) {
     const std::int64_t channel = plan_.channels.first(channels);
     const std::int64_t pixel = plan_.pixels.first(first);
     const float* weights = launch_.in_passing() ? piece_weights_ : packed(channels);
     const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
-    const RowsCall& chain = chain_.at({batch(), group() * shape_.outputs() + channel, 0, 0, pixel});
+    RowsCall& chain = chain_.at({batch(), group() * shape_.outputs() + channel, 0, 0, pixel});
+    if (plan_.drains) drained_.redirect(chain);
+    sums_call_.drain = chain.drain;
     ProductCall call;
     call.vectors = plan_.config.by_channel ? weights : input;
     call.scalars = plan_.config.by_channel ? input : weights;
@@ -136,6 +154,7 @@ class Walk {
   Moves moves_;
   Scratch scratch_;
   StripChain chain_;
+  DrainedOutput drained_;
   float *stage_ = nullptr, *sums_ = nullptr, *piece_weights_ = nullptr;
   bool asked_for_ = false;  ///< the next piece's raw weights, by the kernels
   RowsCall sums_call_;      ///< instead of the chain's: to scratch
@@ -169,6 +188,7 @@ class Conv1x1Program final : public Program {
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch, schedule);
       schedule.for_each_unit(part, [&](const Conv1x1Unit& unit) { walk.run(unit); });
+      walk.end();
       fence_streams();
     });
   }

@@ -5,6 +5,7 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -37,6 +38,9 @@ void lay_out_stage(Conv1x1Plan& plan) {
   } else if (plan.stages_channels_inner) {
     plan.stage_channel = 1;
     plan.stage_pixel = spread(shape.inputs());
+  } else if (reads_planes(shape)) {
+    plan.panels = true;
+    plan.stage_pixel = shape.inputs();
   } else {
     plan.stage_pixel = 1;
     plan.stage_channel = spread(plan.block_pixels());
@@ -62,7 +66,7 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
   spec.along_lanes = !plan.config.by_channel;
   if (plan.config.by_channel) {
     loop.scalars.depth = plan.stage_channel * kFloat;
-    loop.scalars.row = plan.stage_pixel * kFloat;
+    loop.scalars.row = (plan.panels ? 1 : plan.stage_pixel) * kFloat;
     // Of blocks with many pieces of channels, most are read from the second-level cache anyway.
     spec.prefetch_scalars = !plan.staged && plan.stage_channel == 1 &&
                             plan.stage_pixel == loop.depth && !plan.streams_weights();
@@ -71,7 +75,7 @@ ProductSpec base_spec(const Conv1x1Plan& plan, const SplitChain& chain) {
     loop.vector_depth = plan.stage_channel * kFloat;
     loop.scalars.row = kFloat;
     spec.guarded_vectors = !plan.staged;
-    spec.prefetch_vectors = true;  // channels of the next tile lie in as many pages
+    spec.prefetch_vectors = !plan.panels;  // channels of the next tile lie in as many pages
   }
   spec.prefetch_output = plan.finishes;
   spec.finish = plan.finishes ? finish_spec(plan.shape.tensors(), chain) : sums_spec(plan);
@@ -112,6 +116,9 @@ void list_kernels(Conv1x1Plan& plan, const SplitChain& chain) {
       // Weights are packed as wide as the kernel that reads them.
       (by_channel ? loop.vector_depth : loop.scalars.depth) =
           channels * plan.channel_unit() * kFloat;
+      const std::int64_t width = pixels * plan.pixel_unit();
+      if (plan.panels) (by_channel ? loop.scalars.depth : loop.vector_depth) = width * kFloat;
+      spec.tile_step = width * (by_channel || plan.panels ? plan.stage_pixel : 1) * kFloat;
       spread_prefetch(plan, p, channels * plan.channel_unit() * loop.depth * kFloat, spec);
       spread_ahead(spec);
       plan.kernel[c][p] = static_cast<int>(plan.specs.size());
@@ -151,6 +158,19 @@ void stream_output(Conv1x1Plan& plan) {
   for (ProductSpec& spec : plan.specs) {
     spec.prefetch_output = false;
     spec.finish.streaming = true;
+  }
+}
+
+bool drains_planes(const Conv1x1Plan& plan) {
+  return !plan.config.by_channel && plan.block >= plan.pixels.pieces() &&
+         channels_are_runs(plan.shape.conv.output) && !is_made_of_lines(plan.shape.tensors());
+}
+
+void drain_output(Conv1x1Plan& plan) {
+  plan.drains = true;
+  for (ProductSpec& spec : plan.specs) {
+    spec.prefetch_output = false;
+    spec.finish.drains = true;
   }
 }
 

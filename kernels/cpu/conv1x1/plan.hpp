@@ -20,9 +20,12 @@ struct Conv1x1Plan {
 
   bool staged = false;
   bool stages_channels_inner = false;
+  /// Staged planes: each piece of pixels has its channels one after another.
+  bool panels = false;
   std::int64_t stage_pixel = 0, stage_channel = 0;  ///< strides in scratch, in floats
   std::int64_t block = 0;                           ///< pieces of pixels in a block
 
+  bool drains = false;  ///< a DrainedOutput takes what is stored
   /// The chain is applied in the kernels; otherwise they leave sums in scratch, for a rows kernel.
   bool finishes = false;
   /// Sums are of channels in vectors, but the output's vectors are of pixels.
@@ -57,5 +60,11 @@ Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
 
 /// Has kernels that finish sums store them past the caches.
 void stream_output(Conv1x1Plan& plan);
+
+/// Vectors of pixels: whether large output goes through scratch (DrainedOutput), all pixels of an
+/// image with a piece of channels at a time, as planes begin anywhere in a line.
+bool drains_planes(const Conv1x1Plan& plan);
+/// Has kernels do that.
+void drain_output(Conv1x1Plan& plan);
 
 }  // namespace fuseplan::cpu

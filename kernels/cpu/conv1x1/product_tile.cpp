@@ -132,11 +132,7 @@ class ProductEmitter {
   void next_tile() {
     const LoopSpec& loop = spec_.loop;
     const int lanes = loop.vectors * code_.lanes();
-    if (spec_.along_lanes) {
-      advance(kVectors, 4 * lanes);
-    } else {
-      advance(kScalars, loop.rows * loop.scalars.row);
-    }
+    advance(spec_.along_lanes ? kVectors : kScalars, spec_.tile_step);
     pointers_.move(spec_.along_lanes ? place(0, lanes) : place(loop.rows, 0));
   }
 

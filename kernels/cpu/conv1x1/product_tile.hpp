@@ -21,6 +21,7 @@ struct ProductSpec {
   bool guarded_vectors = false;
   /// Tiles follow one another along lanes (the vectors move) or along rows (the scalars do).
   bool along_lanes = false;
+  std::int64_t tile_step = 0;  ///< bytes from a tile's vectors or scalars to the next's
   /// Asks the caches in time for the output's lines.
   bool prefetch_output = false;
   /// Asks the first-level cache for the next tile's vectors, which lie behind this one's.

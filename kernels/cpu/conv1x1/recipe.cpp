@@ -80,11 +80,13 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
           "a tile of {}x{} does not fit the registers of {}", config.rows, config.vectors,
           name_of(isa));
   const Conv1x1Plan plan = conv1x1_plan(conv1x1_shape(problem, chain, isa), chain, config);
+  const bool drains = drains_planes(plan);
   const auto make = [&](bool streaming) {
     Conv1x1Plan made = plan;
-    if (streaming) stream_output(made);
+    if (streaming) drains ? drain_output(made) : stream_output(made);
     return std::make_shared<Conv1x1Recipe>(std::move(made), chain);
   };
+  if (drains) return with_streamed_regions(plan.shape.tensors(), chain, 0, make);
   const Cut& lanes = config.by_channel ? plan.channels : plan.pixels;
   return plan.finishes ? with_streaming(plan.shape.tensors(), chain,
                                         lanes_of_run(plan.shape, lanes.step()), make)

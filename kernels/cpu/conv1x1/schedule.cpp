@@ -21,7 +21,7 @@ bool deals_pieces(const Conv1x1Plan& plan, int threads) {
 Conv1x1Schedule::Conv1x1Schedule(const Conv1x1Plan& plan, int threads, bool in_passing)
     : plan_(plan), parts_(parts_of(plan, threads)) {
   const std::int64_t pieces = plan.pixels.pieces();
-  whole_units_ = plan.staged || in_passing;
+  whole_units_ = plan.staged || plan.drains || in_passing;
   if (in_passing) return;
   std::int64_t block = plan.block;
   const auto cut = [&] { blocks_ = ceil_div(pieces, block); };

@@ -83,6 +83,50 @@ void copy_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* i
                   scratch + run.pixel + c * plan.stage_channel, run.count);
 }
 
+/// Neighbouring panels that are equally wide, of a block.
+struct Panels {
+  std::int64_t first, end;  ///< pixels
+  std::int64_t width;
+};
+/// The last of them may be wider than it has pixels.
+std::span<const Panels> panels_of(const Cut& pixels, std::int64_t first, std::int64_t end,
+                                  Scratch& scratch) {
+  Panels* panels = scratch.take_array<Panels>(Cut::kKinds);
+  std::size_t count = 0;
+  std::int64_t piece = pixels.piece_at(first);
+  for (std::int64_t at = first; at < end; ++piece) {
+    const std::int64_t next = pixels.first(piece + 1), width = next - at;
+    if (count > 0 && panels[count - 1].width == width)
+      panels[count - 1].end = std::min(next, end) - first;
+    else
+      panels[count++] = {at - first, std::min(next, end) - first, width};
+    at = next;
+  }
+  return {panels, count};
+}
+
+/// A channel at a time as well, which is dealt out to the panels.
+void copy_panels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+                 std::span<const Run> runs, std::span<const Panels> panels, float* scratch,
+                 Scratch& lists) {
+  const std::int64_t channels = plan.shape.inputs();
+  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  const bool in_place =
+      runs.size() == 1 && runs.front().step == 1 && plan.shape.input == DType::f32;
+  auto* row = lists.take_array<float>(
+      in_place ? 0 : static_cast<std::size_t>(runs.back().pixel + runs.back().count));
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto at = [&](const Run& run) { return image + (run.input + c * channel_step) * bytes; };
+    for (const Run& run : runs)
+      if (!in_place) moves.widen(at(run), run.step, row + run.pixel, run.count);
+    const auto* from = in_place ? reinterpret_cast<const float*>(at(runs.front())) : row;
+    for (const Panels& equal : panels)
+      moves.deal(from + equal.first, equal.end - equal.first, equal.width,
+                 scratch + equal.first * channels + c * equal.width, channels * equal.width);
+  }
+}
+
 /// Pixels of contiguous channels become planes, by squares of as many pixels and channels as a
 /// vector has lanes. The last of either are turned a second time if they are fewer.
 void turn_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
@@ -124,6 +168,9 @@ void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* 
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
   if (!plan.stages_channels_inner && can_turn_pixels(plan, moves, runs))
     return turn_pixels(plan, moves, image, runs, scratch, lists);
+  if (plan.panels)
+    return copy_panels(plan, moves, image, runs, panels_of(plan.pixels, first, end, lists), scratch,
+                       lists);
   if (!plan.stages_channels_inner) return copy_planes(plan, moves, image, runs, scratch);
   if (!reads_planes(plan.shape)) return copy_pixels(plan, moves, image, runs, scratch);
   turn_planes(plan, moves, image, runs, scratch, lists);

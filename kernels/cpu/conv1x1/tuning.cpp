@@ -33,6 +33,23 @@ std::span<const TileSize> tiles_of(Isa isa) {
 constexpr std::int64_t kBlockBytes = 256 << 10;
 constexpr std::int64_t kFloat = sizeof(float);
 
+/// Vectors of pixels that start anywhere lie in two cache lines each.
+bool crosses_lines(const Conv1x1Shape& shape) {
+  constexpr std::int64_t kLine = 64;
+  return shape.conv.input.stride[1] * kFloat % kLine != 0;
+}
+/// Of them the next tile reads one again: copying a block's rows first took 0.6 to 0.95 of the time
+/// (64 and 256 channels at 55 x 55 pixels). In whole lines they are read where they lie.
+bool reads_lines_twice(const Conv1x1Shape& shape) {
+  constexpr std::int64_t kLongRow = 1024;
+  return shape.pixels() >= kLongRow && crosses_lines(shape);
+}
+/// Planes that by pixel may be copied to panels or not.
+bool may_copy_planes(const Conv1x1Shape& shape, const CoreRates& rates) {
+  return rates.line_crossing > 1 && shape.reads_in_place() && reads_planes(shape) &&
+         crosses_lines(shape) && !reads_lines_twice(shape);
+}
+
 /// Cycles on a core that multiplies and adds one vector and loads one a cycle. One that does twice
 /// that sees all in the same proportion.
 class Estimate {
@@ -65,7 +82,7 @@ class Estimate {
     for (int c = 0; c < Cut::kKinds; ++c)
       for (int p = 0; p < Cut::kKinds; ++p)
         sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
-    return (sum * plane_factor() + turning() + far_planes()) * crowd_factor();
+    return (sum * plane_factor() + turning() + copying() + far_planes()) * crowd_factor();
   }
 
  private:
@@ -86,7 +103,7 @@ class Estimate {
                                      (product_embeds(shape_.isa, rows, vectors) ? vectors : 1);
     const double depth =
         std::max({rows * units, loads, kLatency / rates_.product, stream(vectors)}) *
-        conflict_factor(rows);
+        conflict_factor(rows) * crossing_factor();
     const double store = config_.by_channel && !shape_.lanes_are_channels ? turned_store() : 3;
     return depth * static_cast<double>(shape_.inputs()) + kTile + store * rows * vectors;
   }
@@ -109,6 +126,17 @@ class Estimate {
     return stalls && shape_.isa == Isa::avx2 ? rates_.plane_stall : 1;
   }
 
+  double crossing_factor() const {
+    const bool crosses = !config_.by_channel && !config_.staged && may_copy_planes(shape_, rates_);
+    return crosses ? rates_.line_crossing : 1;
+  }
+  double copying() const {
+    constexpr double kCopy = 8;  // cycles of a vector
+    if (config_.by_channel || !config_.staged || !may_copy_planes(shape_, rates_)) return 0;
+    const auto vectors = static_cast<double>(ceil_div(shape_.pixels(), shape_.lanes()));
+    return kCopy / rates_.product * vectors * static_cast<double>(shape_.inputs());
+  }
+
   // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
   // are asked for a tile ahead.
   double far_planes() const {
@@ -126,7 +154,8 @@ class Estimate {
     const double linear = vectors * bytes / (kShare * rates_.second_level * rates_.product);
     constexpr double kLine = 64;
     const double lines = std::max(1.0, vectors * bytes / kLine);
-    if (!config_.by_channel) return std::max(linear, lines * rates_.plane_load);
+    if (!config_.by_channel)
+      return config_.staged ? linear : std::max(linear, lines * rates_.plane_load);
     const double pixels = reads_planes(shape_) && !turns() ? kScalars * rates_.plane_load : 0;
     const double weights = vectors * bytes * static_cast<double>(shape_.inputs());
     return weights <= kKept ? 0 : linear + pixels;
@@ -161,14 +190,6 @@ class Estimate {
   const CoreRates& rates_;
   Cut channels_, pixels_;
 };
-
-/// Vectors of pixels that start anywhere lie in two cache lines each, of which the next tile reads
-/// one again: copying a block's rows first took 0.6 to 0.95 of the time (64 and 256 channels at 55
-/// x 55 pixels). In whole lines they are read where they lie.
-bool crosses_lines(const Conv1x1Shape& shape) {
-  constexpr std::int64_t kLine = 64, kLongRow = 1024;
-  return shape.pixels() >= kLongRow && shape.conv.input.stride[1] * kFloat % kLine != 0;
-}
 
 /// Weights that the second-level cache does not keep are streamed once a block: then a plane is one
 /// block even if it takes twice that.
@@ -205,11 +226,12 @@ struct Candidate {
   double reads;
 };
 
-/// Whether a block's input is staged: both where that turns planes, for the estimate to choose.
-std::vector<bool> ways_to_read(const Conv1x1Shape& shape, bool by_channel) {
+/// Whether a block's input is staged: both where that turns or copies planes, for the estimate to
+/// choose.
+std::vector<bool> ways_to_read(const Conv1x1Shape& shape, const CoreRates& rates, bool by_channel) {
   if (!shape.reads_in_place()) return {true};
-  if (by_channel && turns_planes(shape)) return {false, true};
-  return {!by_channel && crosses_lines(shape)};
+  if (by_channel ? turns_planes(shape) : may_copy_planes(shape, rates)) return {false, true};
+  return {!by_channel && reads_lines_twice(shape)};
 }
 
 std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
@@ -217,7 +239,7 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    for (const bool staged : ways_to_read(shape, by_channel))
+    for (const bool staged : ways_to_read(shape, rates, by_channel))
       for (const TileSize& tile : tiles_of(shape.isa)) {
         const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, staged};
         const Estimate estimate(shape, config, rates);

@@ -49,6 +49,7 @@ ChainPointers::ChainPointers(VectorCode& code, const FinishSpec& spec,
     else
       pointers_[i].word = code.reserve_words(1);
   }
+  if (spec.drains) drain_word_ = code.reserve_words(1);
 }
 
 void ChainPointers::read(const Xbyak::Reg64& call) {
@@ -60,6 +61,13 @@ void ChainPointers::read(const Xbyak::Reg64& call) {
     if (pointer.of == Of::element) code_.mov(to, ptr[to + 8 * pointer.index]);
     if (!pointer.reg) code_.mov(code_.stack_word(pointer.word), rax);
   }
+  if (!spec_.drains) return;
+  code_.mov(rax, ptr[call + field(offsetof(RowsCall, drain))]);
+  code_.mov(code_.stack_word(drain_word_), rax);
+}
+
+void ChainPointers::read_drain(const Xbyak::Reg64& to) {
+  code_.mov(to, code_.stack_word(drain_word_));
 }
 
 std::int64_t ChainPointers::bytes(const Pointer& pointer, const TilePlace& by) const {

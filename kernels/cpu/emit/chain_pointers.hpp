@@ -25,6 +25,9 @@ class ChainPointers {
   /// The same in the RowsCall itself, for those who read it again.
   void move_call(const Xbyak::Reg64& call, const TilePlace& by) const;
 
+  /// Loads the call's Drain, of a spec that drains.
+  void read_drain(const Xbyak::Reg64& to);
+
   // Memory of one element or more. If its pointer waits on the stack, rax holds it until the next
   // one is asked for.
   Near output(const TilePlace& place);
@@ -51,6 +54,7 @@ class ChainPointers {
   VectorCode& code_;
   const FinishSpec& spec_;
   std::vector<Pointer> pointers_;
+  int drain_word_ = 0;
 };
 
 }  // namespace fuseplan::cpu

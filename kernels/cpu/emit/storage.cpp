@@ -10,6 +10,14 @@ constexpr int kNearestEven = 0;
 
 }  // namespace
 
+void Storage::stream(const Xbyak::Reg64& to, const Xbyak::Reg64& from, std::int64_t bytes) {
+  const Temp line(code_);
+  for (std::int64_t at = 0; at < bytes; at += code_.bytes()) {
+    code_.vmovups(line, Xbyak::util::ptr[from + static_cast<int>(at)]);
+    code_.vmovntps(Xbyak::util::ptr[to + static_cast<int>(at)], line);
+  }
+}
+
 void Storage::load(const Vec& d, const Xbyak::Operand& from, DType dtype) {
   const Vec whole = code_.vec(d.getIdx());  // without d's mask
   switch (dtype) {

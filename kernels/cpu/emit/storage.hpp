@@ -14,6 +14,11 @@ namespace fuseplan::cpu {
 /// base/saturate.hpp. i32 can be loaded only.
 class Storage {
  public:
+  /// Moves so many bytes, a multiple of a cache line, from `from` past the caches to `to`.
+  void stream(const Xbyak::Reg64& to, const Xbyak::Reg64& from, std::int64_t bytes);
+  /// Registers that may be clobbered between transfers.
+  const auto& scratch() const { return scratch_; }
+
   /// Whether storing such elements takes constants.
   static bool brings_constants(DType dtype) { return dtype == DType::bf16 || is_byte(dtype); }
 

@@ -2,6 +2,10 @@
 #include "kernels/cpu/emit/tile_finisher.hpp"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "base/integer.hpp"
+#include "kernels/cpu/chain_frame.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -131,6 +135,7 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
     finish_alike(i);
   }
   model_.reset();
+  if (spec_.drains) drain();
   for (const int slot : slots_) code_.give_slot(slot);
   slots_.clear();
   kept_.clear();
@@ -248,6 +253,28 @@ void TileFinisher::store(std::size_t index, const Vec& value) {
   const Xbyak::Address to = pointers_.output(place_);
   partial_ ? storage_.store_partial(to, value, dtype)
            : storage_.store(to, value, dtype, spec_.streaming);
+}
+
+/// As much as the tile stored, of what earlier tiles did: those stores are done.
+void TileFinisher::drain() {
+  using Xbyak::util::ptr, Xbyak::util::qword;
+  constexpr std::int64_t kLine = 64;
+  const auto field = [](std::size_t offset) { return static_cast<int>(offset); };
+  const auto& [at, from, to] = storage_.scratch();
+  const auto lanes = static_cast<std::int64_t>(sums_.size()) * code_.lanes();
+  const auto bytes = static_cast<int>(
+      round_up(lanes * static_cast<std::int64_t>(size_of(spec_.output.dtype)), kLine));
+  Xbyak::Label none;
+  pointers_.read_drain(at);
+  code_.cmp(qword[at + field(offsetof(Drain, bytes))], bytes);
+  code_.jl(none);
+  code_.mov(from, ptr[at + field(offsetof(Drain, from))]);
+  code_.mov(to, ptr[at + field(offsetof(Drain, to))]);
+  storage_.stream(to, from, bytes);
+  code_.add(qword[at + field(offsetof(Drain, from))], bytes);
+  code_.add(qword[at + field(offsetof(Drain, to))], bytes);
+  code_.sub(qword[at + field(offsetof(Drain, bytes))], bytes);
+  code_.L(none);
 }
 
 std::optional<Source> TileFinisher::find(const Node& leaf) {

@@ -89,6 +89,7 @@ class TileFinisher : LeafSource {
   void finish_alike(std::size_t index);
   bool waits(std::size_t index) const { return index >= sums_.size() - slots_.size(); }
   void store(std::size_t index, const Vec& value);
+  void drain();
   bool starts_channels(std::size_t index) const;
   void load_lanes(const Vec& d, const Xbyak::Address& from, DType dtype);
 

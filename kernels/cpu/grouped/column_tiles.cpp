@@ -179,7 +179,8 @@ class ColumnTiles final : public TileKernel {
   // had them in 0.9 of the time.
   void start_tile(const RowTile& tile) override {
     constexpr int kShortRow = 2;
-    if (vectors_of(tile) > kShortRow || plan_.finish.streaming) return;
+    const bool passes = plan_.finish.streaming || plan_.finish.drains;
+    if (vectors_of(tile) > kShortRow || passes) return;
     const std::int64_t bytes =
         tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
     for (int k = 0; k < plan_.step; ++k)

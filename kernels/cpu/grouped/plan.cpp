@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/streaming.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -152,6 +154,13 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
            "columns (column stride 1 or 2)";
   if (!reach_fits_immediates(shape)) return "strides reach further than the kernels' immediates";
   return std::nullopt;
+}
+
+bool drains_planes(const GroupedShape& shape) {
+  constexpr std::int64_t kMostBytes = 64 << 10;  // twice that in scratch
+  return !shape.lanes_are_channels && shape.g.output.len[2] == 1 &&
+         channels_are_runs(shape.g.output) && !is_made_of_lines(shape.tensors()) &&
+         shape.step * shape.output_plane_bytes() <= kMostBytes;
 }
 
 }  // namespace fuseplan::cpu

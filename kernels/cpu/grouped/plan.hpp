@@ -53,6 +53,16 @@ struct GroupedShape {
   std::int64_t depth_bytes() const { return g.group_inputs * plane_bytes(); }
   std::int64_t block_bytes() const;
 
+  /// Of a channel's output at one depth, if it is dense.
+  std::int64_t output_plane_bytes() const {
+    return g.output.len[3] * g.output.len[4] * static_cast<std::int64_t>(size_of(output));
+  }
+  /// Of input and output.
+  std::int64_t touched_bytes() const {
+    return g.input.elements() * static_cast<std::int64_t>(size_of(input)) +
+           g.output.elements() * static_cast<std::int64_t>(size_of(output));
+  }
+
   std::int64_t input_bytes(int axis) const {
     return g.input.stride[static_cast<std::size_t>(axis)] *
            static_cast<std::int64_t>(size_of(input));
@@ -64,6 +74,10 @@ struct GroupedShape {
 
 /// Why no kernel of this family can run it.
 std::optional<std::string> refusal_of(const GroupedShape& shape);
+
+/// Columns in lanes: whether large output goes through scratch (DrainedOutput), some planes at a
+/// time, as their rows begin anywhere in a line.
+bool drains_planes(const GroupedShape& shape);
 
 struct GroupedPlan : GroupedShape {
   GroupedPlan(const GroupedShape& shape, const GroupedConfig& config)

@@ -6,6 +6,7 @@
 #include "base/integer.hpp"
 #include "kernels/cpu/chain_runner.hpp"
 #include "kernels/cpu/chain_walk.hpp"
+#include "kernels/cpu/drained_output.hpp"
 #include "kernels/cpu/grouped/call.hpp"
 #include "kernels/cpu/grouped/pack.hpp"
 #include "kernels/cpu/parts.hpp"
@@ -24,13 +25,14 @@ struct Division {
     // Channels in lanes: all blocks of a tile are computed before the next tile, so bands rather
     // than blocks are what threads share.
     const std::int64_t row_tiles = ceil_div(g.output.len[3], plan.config.rows);
-    band_tiles =
-        std::clamp<std::int64_t>(plan.lanes_are_channels ? row_tiles / ceil_div(wanted, planes)
-                                                         : near_rows(plan) / plan.config.rows,
-                                 1, row_tiles);
+    const std::int64_t band = plan.lanes_are_channels ? row_tiles / ceil_div(wanted, planes)
+                                                      : near_rows(plan) / plan.config.rows;
+    const bool drains = plan.finish.drains;
+    band_tiles = drains ? row_tiles : std::clamp<std::int64_t>(band, 1, row_tiles);
     bands = ceil_div(row_tiles, band_tiles);
     const std::int64_t blocks = plan.blocks();
     chunk_blocks = ceil_div(blocks, std::min(ceil_div(wanted, planes * bands), blocks));
+    if (drains) chunk_blocks = std::min(chunk_blocks, drained_blocks(plan));
     chunks = ceil_div(blocks, chunk_blocks);
     parts = static_cast<int>(std::min<std::int64_t>(parts, units()));
   }
@@ -42,6 +44,11 @@ struct Division {
     return kBandBytes /
            std::max<std::int64_t>(1, g.stride[1] * g.input.len[4] * g.group_inputs *
                                          static_cast<std::int64_t>(size_of(plan.input)));
+  }
+  /// Two of them in scratch leave the first-level cache to the input.
+  static std::int64_t drained_blocks(const GroupedPlan& plan) {
+    constexpr std::int64_t kRegionBytes = 16 << 10;
+    return std::max<std::int64_t>(1, kRegionBytes / (plan.step * plan.output_plane_bytes()));
   }
   std::int64_t units() const { return planes * bands * chunks; }
 
@@ -64,14 +71,22 @@ class GroupedProgram final : public Program {
     arguments.parallel(division.parts, [&](int part) {
       Scratch local;
       ChainWalk chain(plan_.tensors(), arguments, frame, local);
+      const bool drains = plan_.finish.drains;
+      const std::int64_t channel_bytes = drains ? plan_.output_plane_bytes() : 0;
+      DrainedOutput drained(division.chunk_blocks * plan_.step * channel_bytes, local);
       const Range range = split(division.units(), division.parts, part);
       for (long unit = range.first; unit < range.last; ++unit) {
         GroupedCall call;
         const Index index = place(division, unit, call);
         point(arguments, index, call);
         call.chain = &chain.at(index);
+        if (drains) {
+          drained.begin(call.chain->output, call.outputs * channel_bytes);
+          drained.redirect(*call.chain);
+        }
         kernel_(&call);
       }
+      drained.flush();
       fence_streams();
     });
   }

@@ -53,11 +53,13 @@ std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const Split
   require(grouped_tile_fits(shape, config), Status::BadParm,
           "a grouped tile of {} does not fit the registers of {}", to_text(config),
           name_of(target.isa));
+  const bool drains = drains_planes(shape);
   const auto make = [&](bool streaming) {
     GroupedPlan plan(shape, config);
-    plan.finish.streaming = streaming;
+    (drains ? plan.finish.drains : plan.finish.streaming) = streaming;
     return std::make_shared<GroupedRecipe>(plan, chain);
   };
+  if (drains) return with_streamed_regions(shape.tensors(), chain, shape.touched_bytes(), make);
   const int vectors = shape.isa == Isa::avx2 && !shape.lanes_are_channels ? config.columns : 1;
   const bool whole = !shape.lanes_are_channels || shape.step == shape.lanes();
   return whole ? with_streaming(shape.tensors(), chain, vectors * shape.lanes(), make)

@@ -297,6 +297,12 @@ bool joining_saves(const DirectShape& shape, Product product) {
          conv.filter[2] * steps_of(conv.group_inputs, product);
 }
 
+bool MatrixPlan::finishes_planes() const {
+  const View& output = shape.conv.output;
+  return config.by_plane && runs_on && channels_are_runs(output) &&
+         strip_positions >= output.len[2] * output.len[3] * output.len[4];
+}
+
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
                        const MatrixConfig& config) {
   MatrixPlan plan;

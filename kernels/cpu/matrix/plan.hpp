@@ -106,6 +106,8 @@ struct MatrixPlan {
   std::int64_t window_calls() const {
     return ceil_div(tiles(block_rows, block_columns), grid.pixels);
   }
+  /// Whole planes of a tile of channels are finished together, and are one region of memory.
+  bool finishes_planes() const;
   /// By plane, from one channel's sums to the next.
   std::int64_t sums_bytes() const { return strip_positions * kLaneBytes + kTileBytes; }
   /// Positions and tiles of a window of so many rows and columns.
