@@ -81,15 +81,20 @@ constexpr CoreRates kZen5{
     .behind = 9,
     .far = {.plane = 14, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
     .weights_ahead = 16384};
-constexpr CoreRates kSapphire{.plane_load = 9,
-                              .line_crossing = 1.13,
-                              .turned_store = 14,
-                              .far_turned_store = 24,
-                              .first_level_ways = 12,
-                              .second_level_bytes = 1.5e6,
-                              .third_level_bytes = 16e6,
-                              .third_level = 6,
-                              .behind = 4.5};
+constexpr CoreRates kSapphireCaches{.first_level_ways = 12,
+                                    .second_level_bytes = 1.5e6,
+                                    .third_level_bytes = 16e6,
+                                    .third_level = 6,
+                                    .behind = 4.5};
+
+/// What was timed with AVX-512 only.
+constexpr CoreRates with_wide_tiles(CoreRates rates) {
+  rates.plane_load = 9;
+  rates.line_crossing = 1.13;
+  rates.turned_store = 14;
+  rates.far_turned_store = 24;
+  return rates;
+}
 
 // Every core with AVX2 has two units for its vectors and two loads a cycle, be they halves of wider
 // ones or not.
@@ -105,10 +110,11 @@ struct LineRates {
   std::string_view line;
   CoreRates wide, narrow;
 };
-constexpr LineRates kRates[] = {{"generic", kGeneric, in_avx2(kGeneric)},
-                                {"zen4", kZen4, in_avx2(kZen4)},
-                                {"zen5", kZen5, in_avx2(kZen5)},
-                                {"sapphire", kSapphire, in_avx2(kSapphire)}};
+constexpr LineRates kRates[] = {
+    {"generic", kGeneric, in_avx2(kGeneric)},
+    {"zen4", kZen4, in_avx2(kZen4)},
+    {"zen5", kZen5, in_avx2(kZen5)},
+    {"sapphire", with_wide_tiles(kSapphireCaches), in_avx2(kSapphireCaches)}};
 
 CpuModel host_model() {
 #if defined(__x86_64__)

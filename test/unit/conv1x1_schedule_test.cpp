@@ -54,6 +54,44 @@ std::vector<Conv1x1Unit> units_of(const Conv1x1Schedule& schedule, int part) {
   return units;
 }
 
+// Kernels that drain leave an image in scratch, and all of it is moved.
+TEST(Conv1x1Schedule, DrainedUnitsAreWholeImages) {
+  Conv1x1Plan plan =
+      plan_of({cpu::Isa::avx512, "f32:1x12x29x31:nchw;conv(f32:60x12x1x1)->f32:1x60x29x31",
+               "pixels:14x2,block=4096,staged=0", ""});
+  EXPECT_TRUE(drains_planes(plan));
+  drain_output(plan);
+  for (const int threads : {1, 2, 3, 8, 64}) {
+    const Conv1x1Schedule schedule(plan, threads, false);
+    std::set<std::int64_t> channels;
+    for (int part = 0; part < schedule.parts(); ++part)
+      for (const Conv1x1Unit& unit : units_of(schedule, part)) {
+        EXPECT_EQ(unit.first, 0);
+        EXPECT_EQ(unit.last, plan.pixels.pieces());
+        EXPECT_TRUE(channels.insert(unit.channels).second);
+      }
+    EXPECT_EQ(std::ssize(channels), plan.channels.pieces());
+  }
+}
+
+TEST(Conv1x1Schedule, OnlySmallRunsOfPlanesDrain) {
+  const auto drains = [](const char* problem, const char* config) {
+    return drains_planes(plan_of({cpu::Isa::avx512, problem, config, ""}));
+  };
+  EXPECT_TRUE(drains("f32:2x8x14x14:nchw;conv(f32:64x8x1x1)", "pixels:14x2,block=196,staged=1"));
+  EXPECT_FALSE(drains("f32:2x8x14x14:nchw;conv(f32:64x8x1x1)", "pixels:14x2,block=64,staged=1"))
+      << "parts of planes";
+  EXPECT_FALSE(drains("f32:2x8x28x28:nchw;conv(f32:64x8x1x1)", "pixels:14x2,block=784,staged=0"))
+      << "whole lines";
+  EXPECT_FALSE(drains("f32:1x3x90x91:nchw;conv(f32:64x3x1x1)", "pixels:14x2,block=8190,staged=0"))
+      << "458 KB";
+  EXPECT_FALSE(drains("f32:2x8x14x14:nchw;conv(f32:64x8x1x1)", "channels:14x2,block=196,staged=0"))
+      << "sums that are turned";
+  EXPECT_FALSE(drains("f32:2x8x14x14:nchw;conv(f32:64x8x1x1)->f32:2x64x14x14:s13312,208,14,1",
+                      "pixels:14x2,block=196,staged=0"))
+      << "gaps between planes";
+}
+
 TEST(Conv1x1Schedule, EveryPieceIsInOnePart) {
   for (const Case& row : kCases)
     for (const bool in_passing : {false, true})

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Convolutions whose output no cache of any known core keeps, so that their kernels store past the
 // caches: everything that can be.
+#include <algorithm>
+
 #include "kernel_case.hpp"
 #include "solve/solver.hpp"
 
@@ -101,6 +103,30 @@ TEST(StreamingKernels, DrainWhatIsRight) {
   for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
     for (const Layer& layer : kDrainedLayers)
       if (isa <= host) check(layer, isa, random);
+}
+
+// Planes that AMX sums as a whole, and rows store in one run.
+TEST(StreamingKernels, StorePlanesOfTilesRight) {
+  if (!cpu::host_extensions().tiles_bf16) return;
+  Random random(59);
+  const Traits traits{.backend = "cpu",
+                      .isa = cpu::Isa::avx512,
+                      .extensions = cpu::host_extensions(),
+                      .family = "sapphire_amx"};
+  for (const char* text :
+       {"f32:17x12x14x14:nchw;conv(f32:2051x12x1x1);add(f32:17x2051x14x14);activation(relu)",
+        "f32:19x40x14x14:nchw;conv(f32:1800x40x1x1);bias(f32:1x1800x1x1)"}) {
+    const KernelCase test(parse_problem(text), random);
+    const Question question{test.problem(), test.chain(), traits};
+    const Solver& matrix = *find_solver("cpu_matrix");
+    const std::vector<std::string> configs = matrix.configs(question);
+    const auto found = std::ranges::find_if(
+        configs, [](const std::string& config) { return config.ends_with("by_plane=1"); });
+    ASSERT_NE(found, configs.end()) << text;
+    const Kernel kernel = matrix.build(question, *found);
+    EXPECT_TRUE(kernel.cpu->emit().back().name.ends_with("_streaming")) << text << *found;
+    EXPECT_TRUE(test.check(test.run(*kernel.cpu, 2))) << *found;
+  }
 }
 
 }  // namespace

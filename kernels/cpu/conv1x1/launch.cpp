@@ -40,7 +40,7 @@ class Walk {
         shape_(plan_.shape),
         moves_(moves_for(shape_.input, shape_.isa)),
         chain_(shape_.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
-        drained_(plan_.drains ? bytes_of(plan_.piece_channels()) : 0, scratch_) {
+        drained_(plan_.drains ? plan_.region_bytes(0) : 0, scratch_) {
     const auto take = [&](std::int64_t floats) {
       return scratch_.take_array<float>(static_cast<std::size_t>(floats));
     };
@@ -75,10 +75,6 @@ class Walk {
   void end() { drained_.flush(); }
 
  private:
-  /// Of the output, in all pixels of an image.
-  std::int64_t bytes_of(std::int64_t channels) const {
-    return channels * shape_.pixels() * static_cast<std::int64_t>(size_of(shape_.output));
-  }
   std::int64_t batch() const { return image_ / shape_.conv.groups; }
   std::int64_t group() const { return image_ % shape_.conv.groups; }
   const float* packed(std::int64_t channels) const {
@@ -105,7 +101,7 @@ class Walk {
   void begin_region(std::int64_t channels) {
     const std::int64_t first = plan_.channels.first(channels);
     const RowsCall& call = chain_.at({batch(), group() * shape_.outputs() + first, 0, 0, 0});
-    drained_.begin(call.output, bytes_of(plan_.channels.end(channels) - first));
+    drained_.begin(call.output, plan_.region_bytes(channels));
   }
 
   /// Pieces [first, end) of pixels, which are of one kind, with a piece of channels.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/drained_output.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
 #include "kernels/cpu/streaming.hpp"
 
@@ -161,9 +162,15 @@ void stream_output(Conv1x1Plan& plan) {
   }
 }
 
+std::int64_t Conv1x1Plan::region_bytes(std::int64_t piece) const {
+  return (channels.end(piece) - channels.first(piece)) * shape.pixels() *
+         static_cast<std::int64_t>(size_of(shape.output));
+}
+
 bool drains_planes(const Conv1x1Plan& plan) {
   return !plan.config.by_channel && plan.block >= plan.pixels.pieces() &&
-         channels_are_runs(plan.shape.conv.output) && !is_made_of_lines(plan.shape.tensors());
+         plan.region_bytes(0) <= kMostRegionBytes && channels_are_runs(plan.shape.conv.output) &&
+         !is_made_of_lines(plan.shape.tensors());
 }
 
 void drain_output(Conv1x1Plan& plan) {

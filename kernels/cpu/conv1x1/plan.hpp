@@ -25,7 +25,11 @@ struct Conv1x1Plan {
   std::int64_t stage_pixel = 0, stage_channel = 0;  ///< strides in scratch, in floats
   std::int64_t block = 0;                           ///< pieces of pixels in a block
 
-  bool drains = false;  ///< a DrainedOutput takes what is stored
+  /// A DrainedOutput takes what is stored, region by region: units are whole images.
+  bool drains = false;
+  /// Of the output, a piece of channels in all pixels of an image; no piece has more than the
+  /// first.
+  std::int64_t region_bytes(std::int64_t piece) const;
   /// The chain is applied in the kernels; otherwise they leave sums in scratch, for a rows kernel.
   bool finishes = false;
   /// Sums are of channels in vectors, but the output's vectors are of pixels.

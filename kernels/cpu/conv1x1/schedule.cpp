@@ -22,7 +22,7 @@ Conv1x1Schedule::Conv1x1Schedule(const Conv1x1Plan& plan, int threads, bool in_p
     : plan_(plan), parts_(parts_of(plan, threads)) {
   const std::int64_t pieces = plan.pixels.pieces();
   whole_units_ = plan.staged || plan.drains || in_passing;
-  if (in_passing) return;
+  if (in_passing || plan.drains) return;
   std::int64_t block = plan.block;
   const auto cut = [&] { blocks_ = ceil_div(pieces, block); };
   // No smaller than that, since small blocks read the weights more often.

@@ -126,13 +126,14 @@ class Estimate {
     return stalls && shape_.isa == Isa::avx2 ? rates_.plane_stall : 1;
   }
 
+  bool has_panels() const { return config_.staged && reads_planes(shape_) && !turns(); }
   double crossing_factor() const {
     const bool crosses = !config_.by_channel && !config_.staged && may_copy_planes(shape_, rates_);
     return crosses ? rates_.line_crossing : 1;
   }
   double copying() const {
     constexpr double kCopy = 8;  // cycles of a vector
-    if (config_.by_channel || !config_.staged || !may_copy_planes(shape_, rates_)) return 0;
+    if (config_.by_channel || !has_panels() || !shape_.reads_in_place()) return 0;
     const auto vectors = static_cast<double>(ceil_div(shape_.pixels(), shape_.lanes()));
     return kCopy / rates_.product * vectors * static_cast<double>(shape_.inputs());
   }
@@ -155,7 +156,7 @@ class Estimate {
     constexpr double kLine = 64;
     const double lines = std::max(1.0, vectors * bytes / kLine);
     if (!config_.by_channel)
-      return config_.staged ? linear : std::max(linear, lines * rates_.plane_load);
+      return has_panels() ? linear : std::max(linear, lines * rates_.plane_load);
     const double pixels = reads_planes(shape_) && !turns() ? kScalars * rates_.plane_load : 0;
     const double weights = vectors * bytes * static_cast<double>(shape_.inputs());
     return weights <= kKept ? 0 : linear + pixels;

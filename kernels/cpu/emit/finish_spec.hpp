@@ -36,7 +36,8 @@ struct FinishSpec {
   /// Whole vectors are stored past the caches, and lie at multiples of their size. Who calls
   /// such kernels fences afterwards.
   bool streaming = false;
-  /// After each tile as many bytes as it stored are moved from RowsCall::drain, if there are.
+  /// After each tile the lines that its vectors fill, partial ones taken as whole, are moved from
+  /// RowsCall::drain, or nothing if fewer wait.
   bool drains = false;
   std::int64_t channel_root = 0;  ///< bytes from one root's channel values to the next root's
 

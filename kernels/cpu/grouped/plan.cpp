@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/drained_output.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -157,10 +158,9 @@ std::optional<std::string> refusal_of(const GroupedShape& shape) {
 }
 
 bool drains_planes(const GroupedShape& shape) {
-  constexpr std::int64_t kMostBytes = 64 << 10;  // twice that in scratch
   return !shape.lanes_are_channels && shape.g.output.len[2] == 1 &&
          channels_are_runs(shape.g.output) && !is_made_of_lines(shape.tensors()) &&
-         shape.step * shape.output_plane_bytes() <= kMostBytes;
+         shape.step * shape.output_plane_bytes() <= kMostRegionBytes;
 }
 
 }  // namespace fuseplan::cpu

@@ -299,8 +299,9 @@ bool joining_saves(const DirectShape& shape, Product product) {
 
 bool MatrixPlan::finishes_planes() const {
   const View& output = shape.conv.output;
-  return config.by_plane && runs_on && channels_are_runs(output) &&
-         strip_positions >= output.len[2] * output.len[3] * output.len[4];
+  const std::int64_t pixels = output.len[3] * output.len[4];
+  return config.by_plane && runs_on && output.len[2] == 1 && channels_are_runs(output) &&
+         block_rows * block_columns >= pixels && strip_positions >= pixels;
 }
 
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,

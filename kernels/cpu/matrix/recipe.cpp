@@ -160,7 +160,9 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
   const std::int64_t lanes =
       config.by_plane ? kTileLanes
                       : std::gcd(shape.conv.group_outputs, std::int64_t{plan.grid.lanes()});
-  if (plan.finishes_planes() && !is_made_of_lines(shape.tensors()))
+  // By halves of lines bf16 was slower.
+  const bool f32 = shape.tensors().dtype == DType::f32;
+  if (f32 && plan.finishes_planes() && !is_made_of_lines(shape.tensors()))
     return with_streamed_regions(shape.tensors(), chain, 0, make);
   const bool may_stream = config.by_plane || plan.in_strips;
   return may_stream ? with_streaming(shape.tensors(), chain, lanes, make) : make(false);
