@@ -57,12 +57,13 @@ std::vector<Conv1x1Unit> units_of(const Conv1x1Schedule& schedule, int part) {
 // Kernels that drain leave an image in scratch, and all of it is moved.
 TEST(Conv1x1Schedule, DrainedUnitsAreWholeImages) {
   Conv1x1Plan plan =
-      plan_of({cpu::Isa::avx512, "f32:1x12x29x31:nchw;conv(f32:60x12x1x1)->f32:1x60x29x31",
+      plan_of({cpu::Isa::avx512, "f32:1x120x29x31:nchw;conv(f32:60x120x1x1)->f32:1x60x29x31",
                "pixels:14x2,block=4096,staged=0", ""});
   EXPECT_TRUE(drains_planes(plan));
   drain_output(plan);
   for (const int threads : {1, 2, 3, 8, 64}) {
     const Conv1x1Schedule schedule(plan, threads, false);
+    EXPECT_EQ(schedule.parts() > 1, threads > 1);
     std::set<std::int64_t> channels;
     for (int part = 0; part < schedule.parts(); ++part)
       for (const Conv1x1Unit& unit : units_of(schedule, part)) {
