@@ -17,6 +17,9 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 // Stores past the caches fetch no line only to overwrite it, and leave the caches to the input.
 // Code is the same for all cores of an instruction set; which of it runs is not.
 
+/// Rows of lanes start and end with lines, if the tensor does.
+bool is_made_of_lines(const ChainTensors& tensors);
+
 /// A convolution's recipe with code of both kinds, made by `make(streaming)`, whose functions must
 /// be as many either way and whose weights must be prepared alike; or only make(false), where the
 /// output is small, or not made of whole cache lines, or is not stored line by line. Kernels store
@@ -25,9 +28,6 @@ inline constexpr std::int64_t kFarBytes = 3 << 20;
 std::shared_ptr<const Recipe> with_streaming(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t lanes,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make);
-
-/// Rows of lanes start and end with lines, if the tensor does.
-bool is_made_of_lines(const ChainTensors& tensors);
 
 /// The same for output whose rows begin anywhere in a line, but of which kernels store contiguous
 /// regions of many lines, one after another, wherever it starts. `touched`: bytes that a layer
