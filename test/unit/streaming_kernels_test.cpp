@@ -68,6 +68,8 @@ constexpr Layer kDrainedLayers[] = {
      "pixels:4x3,block=3276,staged=0"},
     {"cpu_conv1x1", "f32:17x12x14x14:nchw;conv(f32:2050x6x1x1,groups=2);activation(gelu_erf)",
      "pixels:5x2,block=10922,staged=1"},
+    {"cpu_conv1x1", "f16:35x12x14x14:nchw;conv(f16:2051x12x1x1);bias(f32:1x2051x1x1)",
+     "pixels:6x2,block=5461,staged=1"},
     {"cpu_conv1x1", "f32:19x12x27x29:nchw;conv(f32:1858x12x1x1,stride=2x2);activation(relu)",
      "pixels:3x3,block=1365,staged=1"},
 };
