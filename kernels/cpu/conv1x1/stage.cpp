@@ -6,6 +6,7 @@
 
 #include "base/integer.hpp"
 #include "base/memory.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -49,38 +50,63 @@ void copy_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* i
                   scratch + (run.pixel + i) * plan.stage_pixel, plan.shape.inputs());
 }
 
+/// The rows of one channel's plane.
+class PlaneRows {
+ public:
+  PlaneRows(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+            std::span<const Run> runs)
+      : moves_(moves),
+        image_(image),
+        runs_(runs),
+        channels_(plan.shape.inputs()),
+        channel_step_(plan.shape.conv.input.stride[1]),
+        bytes_(static_cast<std::int64_t>(size_of(plan.shape.input))) {}
+
+  std::int64_t pixels() const { return runs_.back().pixel + runs_.back().count; }
+  const std::byte* at(const Run& run, std::int64_t channel) const {
+    return image_ + (run.input + channel * channel_step_) * bytes_;
+  }
+
+  void ask_for(std::int64_t channel) const {
+    if (channel >= channels_) return;
+    for (const Run& run : runs_)
+      prefetch_lines(at(run, channel), ((run.count - 1) * run.step + 1) * bytes_);
+  }
+  void copy(std::int64_t channel, float* to) const {
+    for (const Run& run : runs_)
+      moves_.widen(at(run, channel), run.step, to + run.pixel, run.count);
+  }
+
+ private:
+  const Moves& moves_;
+  const std::byte* image_;
+  std::span<const Run> runs_;
+  std::int64_t channels_, channel_step_, bytes_;
+};
+
 /// Lines of as many planes as a vector has lanes become squares. The last planes are turned a
-/// second time if they are fewer; columns behind a run's end land where the next run's will.
-void turn_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
-                 std::span<const Run> runs, float* scratch, Scratch& lists) {
+/// second time if they are fewer.
+void turn_planes(const Conv1x1Plan& plan, const Moves& moves, const PlaneRows& rows, float* scratch,
+                 Scratch& lists) {
   const std::int64_t channels = plan.shape.inputs(), lanes = moves.lanes;
-  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
-  std::int64_t longest = 0;
-  for (const Run& run : runs) longest = std::max(longest, run.count);
-  const std::int64_t pitch = round_up(longest, lanes) | lanes;  // no multiple of 4 KB
+  const std::int64_t pitch = round_up(rows.pixels(), lanes) | lanes;  // no multiple of 4 KB
   float* lines = lists.take_array<float>(static_cast<std::size_t>(lanes * pitch));
   for (std::int64_t c = 0; c < channels; c += lanes) {
     const std::int64_t first = std::min(c, channels - lanes);
-    for (const Run& run : runs) {
-      for (std::int64_t i = 0; i < lanes; ++i)
-        moves.widen(image + (run.input + (first + i) * channel_step) * bytes, run.step,
-                    lines + i * pitch, run.count);
-      moves.turn(lines, pitch, lanes, run.count, scratch + run.pixel * plan.stage_pixel + first,
-                 plan.stage_pixel);
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      rows.ask_for(first + i + kPlanesAhead);
+      rows.copy(first + i, lines + i * pitch);
     }
+    moves.turn(lines, pitch, lanes, rows.pixels(), scratch + first, plan.stage_pixel);
   }
 }
 
 /// A channel at a time: its rows are near each other.
-void copy_planes(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
-                 std::span<const Run> runs, float* scratch) {
-  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
-  for (std::int64_t c = 0; c < plan.shape.inputs(); ++c)
-    for (const Run& run : runs)
-      moves.widen(image + (run.input + c * channel_step) * bytes, run.step,
-                  scratch + run.pixel + c * plan.stage_channel, run.count);
+void copy_planes(const Conv1x1Plan& plan, const PlaneRows& rows, float* scratch) {
+  for (std::int64_t c = 0; c < plan.shape.inputs(); ++c) {
+    rows.ask_for(c + kPlanesAhead);
+    rows.copy(c, scratch + c * plan.stage_channel);
+  }
 }
 
 /// Neighbouring panels that are equally wide, of a block.
@@ -106,21 +132,17 @@ std::span<const Panels> panels_of(const Cut& pixels, std::int64_t first, std::in
 }
 
 /// A channel at a time as well, which is dealt out to the panels.
-void copy_panels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+void copy_panels(const Conv1x1Plan& plan, const Moves& moves, const PlaneRows& rows,
                  std::span<const Run> runs, std::span<const Panels> panels, float* scratch,
                  Scratch& lists) {
   const std::int64_t channels = plan.shape.inputs();
-  const std::int64_t channel_step = plan.shape.conv.input.stride[1];
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
   const bool in_place =
       runs.size() == 1 && runs.front().step == 1 && plan.shape.input == DType::f32;
-  auto* row = lists.take_array<float>(
-      in_place ? 0 : static_cast<std::size_t>(runs.back().pixel + runs.back().count));
+  auto* row = lists.take_array<float>(in_place ? 0 : static_cast<std::size_t>(rows.pixels()));
   for (std::int64_t c = 0; c < channels; ++c) {
-    const auto at = [&](const Run& run) { return image + (run.input + c * channel_step) * bytes; };
-    for (const Run& run : runs)
-      if (!in_place) moves.widen(at(run), run.step, row + run.pixel, run.count);
-    const auto* from = in_place ? reinterpret_cast<const float*>(at(runs.front())) : row;
+    rows.ask_for(c + kPlanesAhead);
+    if (!in_place) rows.copy(c, row);
+    const auto* from = in_place ? reinterpret_cast<const float*>(rows.at(runs.front(), c)) : row;
     for (const Panels& equal : panels)
       moves.deal(from + equal.first, equal.end - equal.first, equal.width,
                  scratch + equal.first * channels + c * equal.width, channels * equal.width);
@@ -168,12 +190,14 @@ void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* 
   const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
   if (!plan.stages_channels_inner && can_turn_pixels(plan, moves, runs))
     return turn_pixels(plan, moves, image, runs, scratch, lists);
+  if (plan.stages_channels_inner && !reads_planes(plan.shape))
+    return copy_pixels(plan, moves, image, runs, scratch);
+  const PlaneRows rows(plan, moves, image, runs);
   if (plan.panels)
-    return copy_panels(plan, moves, image, runs, panels_of(plan.pixels, first, end, lists), scratch,
+    return copy_panels(plan, moves, rows, runs, panels_of(plan.pixels, first, end, lists), scratch,
                        lists);
-  if (!plan.stages_channels_inner) return copy_planes(plan, moves, image, runs, scratch);
-  if (!reads_planes(plan.shape)) return copy_pixels(plan, moves, image, runs, scratch);
-  turn_planes(plan, moves, image, runs, scratch, lists);
+  if (!plan.stages_channels_inner) return copy_planes(plan, rows, scratch);
+  turn_planes(plan, moves, rows, scratch, lists);
 }
 
 }  // namespace fuseplan::cpu

@@ -4,56 +4,92 @@
 #include <algorithm>
 
 #include "kernels/cpu/direct/stage_pairs.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
-void widen_row(const DirectPlan& plan, const Moves& moves, const StagedRow& row) {
-  const View& view = plan.source.input;
-  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
-  const std::int64_t columns = row.columns.end - row.columns.begin;
-  const std::int64_t channels = plan.source.group_inputs;
-  const std::int64_t column_step = row.columns.step * view.stride[4];
-  const bool by_pixel = plan.stage.channels_last;
-  // Pixels of few channels that follow each other in both places are one line.
-  const bool together = by_pixel && view.stride[1] == 1 && column_step == channels &&
-                        plan.stage.column_stride == channels;
-  const std::int64_t lines = together ? 1 : by_pixel ? columns : channels;
-  const std::int64_t length = together ? columns * channels : by_pixel ? channels : columns;
-  const std::int64_t stride = by_pixel ? view.stride[1] : column_step;
-  const std::int64_t from_step = by_pixel ? column_step : view.stride[1];
-  const std::int64_t to_step = by_pixel ? plan.stage.column_stride : plan.stage.channel_stride;
-  float* to = reinterpret_cast<float*>(row.to) + row.columns.begin * plan.stage.column_stride;
-  for (std::int64_t line = 0; line < lines; ++line)
-    moves.widen(row.from + line * from_step * bytes, stride, to + line * to_step, length);
+/// The rows of a block that exist, of one group.
+class BlockRows {
+ public:
+  BlockRows(const DirectPlan& plan, const void* input, const Block& block, std::byte* scratch)
+      : plan_(plan),
+        conv_(plan.source),
+        bytes_(static_cast<std::int64_t>(size_of(plan.shape.input))),
+        group_(static_cast<const std::byte*>(input) +
+               (block.image * conv_.input.stride[0] +
+                block.group * conv_.group_inputs * conv_.input.stride[1]) *
+                   bytes_),
+        scratch_(scratch),
+        planes_(staged_axis(conv_, 0, block.plane, 1)),
+        rows_(staged_axis(conv_, 1, block.row, plan.block_rows)),
+        columns_(staged_axis(conv_, 2, block.column, plan.block_columns)) {}
+
+  std::int64_t columns() const { return columns_.end - columns_.begin; }
+  std::int64_t column_step() const { return columns_.step * conv_.input.stride[4]; }
+
+  template <typename F>
+  void for_each(const F& body) const {
+    for (std::int64_t plane = planes_.begin; plane < planes_.end; ++plane)
+      for (std::int64_t row = rows_.begin; row < rows_.end; ++row)
+        body(StagedRow{
+            .from = group_ + (planes_.index(plane) * conv_.input.stride[2] +
+                              rows_.index(row) * conv_.input.stride[3] +
+                              columns_.index(columns_.begin) * conv_.input.stride[4]) *
+                                 bytes_,
+            .to = scratch_ + (plane * plan_.stage.plane_stride + row * plan_.stage.row_stride) *
+                                 plan_.stage.element_bytes,
+            .columns = columns_});
+  }
+
+ private:
+  const DirectPlan& plan_;
+  const ConvGeometry& conv_;
+  std::int64_t bytes_;
+  const std::byte* group_;
+  std::byte* scratch_;
+  StagedAxis planes_, rows_, columns_;
+};
+
+float* first_float(const DirectPlan& plan, const StagedRow& row) {
+  return reinterpret_cast<float*>(row.to) + row.columns.begin * plan.stage.column_stride;
 }
 
-void stage_block(const DirectPlan& plan, const Moves& moves, const void* input, const Block& block,
-                 std::byte* scratch) {
-  const ConvGeometry& conv = plan.source;
-  const View& view = conv.input;
+/// Pixel by pixel.
+void widen_pixels(const DirectPlan& plan, const Moves& moves, const BlockRows& rows) {
+  const View& view = plan.source.input;
   const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
-  const auto* group =
-      static_cast<const std::byte*>(input) +
-      (block.image * view.stride[0] + block.group * conv.group_inputs * view.stride[1]) * bytes;
-  const StagedAxis planes = staged_axis(conv, 0, block.plane, 1);
-  const StagedAxis rows = staged_axis(conv, 1, block.row, plan.block_rows);
-  StagedRow staged;
-  staged.columns = staged_axis(conv, 2, block.column, plan.block_columns);
-  for (std::int64_t plane = planes.begin; plane < planes.end; ++plane)
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      staged.from =
-          group + (planes.index(plane) * view.stride[2] + rows.index(row) * view.stride[3] +
-                   staged.columns.index(staged.columns.begin) * view.stride[4]) *
-                      bytes;
-      staged.to = scratch + (plane * plan.stage.plane_stride + row * plan.stage.row_stride) *
-                                plan.stage.element_bytes;
-      if (plan.config.pairs) {
-        stage_pairs(plan, staged);
-      } else {
-        widen_row(plan, moves, staged);
-      }
-    }
+  const std::int64_t channels = plan.source.group_inputs, step = rows.column_step();
+  // Pixels of few channels that follow each other in both places are one line.
+  const bool together =
+      view.stride[1] == 1 && step == channels && plan.stage.column_stride == channels;
+  const std::int64_t lines = together ? 1 : rows.columns();
+  const std::int64_t length = together ? rows.columns() * channels : channels;
+  rows.for_each([&](const StagedRow& row) {
+    float* to = first_float(plan, row);
+    for (std::int64_t line = 0; line < lines; ++line)
+      moves.widen(row.from + line * step * bytes, view.stride[1],
+                  to + line * plan.stage.column_stride, length);
+  });
+}
+
+/// Plane by plane: the rows of one are near each other.
+void widen_planes(const DirectPlan& plan, const Moves& moves, const BlockRows& rows) {
+  const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
+  const std::int64_t plane = plan.source.input.stride[1] * bytes;
+  const std::int64_t length = ((rows.columns() - 1) * rows.column_step() + 1) * bytes;
+  for (std::int64_t c = 0; c < plan.source.group_inputs; ++c)
+    rows.for_each([&](const StagedRow& row) {
+      if (c + kPlanesAhead < plan.source.group_inputs)
+        prefetch_lines(row.from + (c + kPlanesAhead) * plane, length);
+      moves.widen(row.from + c * plane, rows.column_step(),
+                  first_float(plan, row) + c * plan.stage.channel_stride, rows.columns());
+    });
+}
+
+void stage_block(const DirectPlan& plan, const Moves& moves, const BlockRows& rows) {
+  if (plan.config.pairs) return rows.for_each([&](const StagedRow& row) { stage_pairs(plan, row); });
+  plan.stage.channels_last ? widen_pixels(plan, moves, rows) : widen_planes(plan, moves, rows);
 }
 
 }  // namespace
@@ -70,7 +106,7 @@ InputMap InputMap::of_tensor(const DirectPlan& plan, const void* input, const Bl
 
 InputMap InputMap::of_stage(const DirectPlan& plan, const Moves& moves, const void* input,
                             const Block& block, std::byte* scratch) {
-  stage_block(plan, moves, input, block, scratch);
+  stage_block(plan, moves, BlockRows(plan, input, block, scratch));
   const auto& step = plan.steps.output;
   return {plan.steps, reinterpret_cast<std::int64_t>(scratch) - block.plane * step[0] -
                           block.row * step[1] - block.column * step[2]};

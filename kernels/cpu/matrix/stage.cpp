@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/prefetch.hpp"
 #include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
@@ -46,32 +47,44 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
   const auto* image = static_cast<const std::byte*>(input) +
                       (window.image * stride[0] + window.group * conv.group_inputs * stride[1]) *
                           plan_.source_element();
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
+  if (plan_.config.by_plane) {
+    stage_lanes(image, window, columns);
+    return stage_;
+  }
+  for_each_row(image, window, [&](const std::byte* from, std::int64_t row, std::byte* to) {
+    if (plan_.config.joined) {
+      join_row(from, window, row, to);
+    } else if (from != nullptr) {
+      copy_row(from, window, to);
+    } else {
+      clear_row(to);
+    }
+  });
+  return stage_;
+}
+
+/// body(from, row, to) for all rows of the window; from nowhere if the image has none there.
+template <typename F>
+void MatrixStager::for_each_row(const std::byte* image, const MatrixWindow& window,
+                                const F& body) const {
+  const ConvGeometry& conv = plan_.source;
+  const auto& stride = conv.input.stride;
   const std::int64_t row_phases = staged_step(conv, 1);
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
-  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   for (std::int64_t d = 0; d < conv.filter[0]; ++d) {
     const std::int64_t plane =
         window.plane * conv.stride[0] - conv.pad_lo[0] + d * conv.dilation[0];
     const bool has_plane = 0 <= plane && plane < conv.input.len[2];
     for (std::int64_t h = 0; h < rows.length; ++h) {
-      std::byte* to = stage_ + d * plan_.stage.plane_bytes +
-                      plan_.stage.phase(plan_.shape.conv, h, 0) +
-                      h / row_phases * plan_.stage.row_bytes;
+      const bool exists = has_plane && rows.begin <= h && h < rows.end;
       const std::byte* from =
           image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.source_element();
-      const bool exists = has_plane && rows.begin <= h && h < rows.end;
-      if (plan_.config.by_plane) {
-        copy_lanes(exists ? from : nullptr, columns, to);
-      } else if (plan_.config.joined) {
-        join_row(exists ? from : nullptr, window, h, to);
-      } else if (exists) {
-        copy_row(from, window, to);
-      } else {
-        clear_row(to);
-      }
+      body(exists ? from : nullptr, h,
+           stage_ + d * plan_.stage.plane_bytes + plan_.stage.phase(plan_.shape.conv, h, 0) +
+               h / row_phases * plan_.stage.row_bytes);
     }
   }
-  return stage_;
 }
 
 void MatrixStager::clear_row(std::byte* to) {
@@ -80,16 +93,29 @@ void MatrixStager::clear_row(std::byte* to) {
     clear(to + phase * plan_.stage.phase_bytes, plan_.stage.row_bytes);
 }
 
-void MatrixStager::copy_lanes(const std::byte* from, const StagedAxis& columns, std::byte* to) {
+/// Two planes after two: the rows of a plane are near each other.
+void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& window,
+                               const StagedAxis& columns) {
   const ConvGeometry& conv = plan_.source;
+  const std::int64_t element = plan_.source_element(), plane = conv.input.stride[1] * element;
   const std::int64_t phases = staged_step(conv, 2);
-  const std::int64_t pair = 2 * conv.input.stride[1] * plan_.source_element();
-  for (std::int64_t phase = 0; phase < phases; ++phase, to += plan_.stage.phase_bytes) {
-    const StagedAxis part = phase_of(columns, phase, phases);
-    for (std::int64_t lane = 0; lane < plan_.steps * kTileRows; ++lane)
-      copy_lane(
-          from == nullptr ? nullptr : from + lane * pair, 2 * lane, part,
-          to + lane / kTileRows * plan_.step_bytes + lane % kTileRows * plan_.stage.lane_bytes);
+  const std::int64_t bytes =
+      ((columns.end - 1 - columns.begin) * columns.step * conv.input.stride[4] + 1) * element;
+  for (std::int64_t lane = 0; lane < plan_.steps * kTileRows; ++lane) {
+    const std::int64_t channel = 2 * lane;
+    const std::int64_t at =
+        lane / kTileRows * plan_.step_bytes + lane % kTileRows * plan_.stage.lane_bytes;
+    for_each_row(image, window, [&](const std::byte* from, std::int64_t, std::byte* to) {
+      if (from != nullptr) from += channel * plane;
+      for (std::int64_t i = kPlanesAhead; i < kPlanesAhead + 2; ++i)
+        if (from != nullptr && channel + i < conv.group_inputs)
+          prefetch_lines(from + i * plane +
+                             columns.index(columns.begin) * conv.input.stride[4] * element,
+                         bytes);
+      for (std::int64_t phase = 0; phase < phases; ++phase)
+        copy_lane(from, channel, phase_of(columns, phase, phases),
+                  to + phase * plan_.stage.phase_bytes + at);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 
@@ -78,22 +79,40 @@ void StrassenStage::stage_rows(std::int64_t piece) {
   }
 }
 
+std::int64_t StrassenStage::column_step() const {
+  return shape_.conv.stride[2] * shape_.conv.input.stride[4];
+}
+
+/// body(first, count) for those of the pixels [first, end) that are in one row.
+template <typename F>
+void StrassenStage::for_each_row(std::int64_t first, std::int64_t end, const F& body) const {
+  const std::int64_t row = shape_.flat ? end : shape_.output_lens[2];
+  for (std::int64_t pixel = first; pixel < end;) {
+    const std::int64_t count = std::min(row - pixel % row, end - pixel);
+    body(pixel, count);
+    pixel += count;
+  }
+}
+
 /// Pixels [first, end) of a channel, where they lie or gathered; none of one that does not exist.
 Operand StrassenStage::line_of(std::int64_t channel, std::int64_t first, std::int64_t end,
                                float* line) const {
   if (channel >= shape_.inputs()) return {zeros_, 0};
-  const ConvGeometry& conv = shape_.conv;
-  const std::byte* plane = image_ + channel * conv.input.stride[1] * bytes_;
-  const std::int64_t step = conv.stride[2] * conv.input.stride[4];
-  if (shape_.reads_in_place() && step == 1)
+  const std::byte* plane = image_ + channel * shape_.conv.input.stride[1] * bytes_;
+  if (shape_.reads_in_place() && column_step() == 1)
     return {reinterpret_cast<const float*>(plane) + first, end - first};
-  const std::int64_t row = shape_.flat ? end : shape_.output_lens[2];
-  for (std::int64_t pixel = first; pixel < end;) {
-    const std::int64_t count = std::min(row - pixel % row, end - pixel);
-    moves_.widen(plane + element_of(pixel) * bytes_, step, line + pixel - first, count);
-    pixel += count;
-  }
+  for_each_row(first, end, [&](std::int64_t pixel, std::int64_t count) {
+    moves_.widen(plane + element_of(pixel) * bytes_, column_step(), line + pixel - first, count);
+  });
   return {line, end - first};
+}
+
+void StrassenStage::ask_for_line(std::int64_t channel, std::int64_t first, std::int64_t end) const {
+  if (channel >= shape_.inputs()) return;
+  const std::byte* plane = image_ + channel * shape_.conv.input.stride[1] * bytes_;
+  for_each_row(first, end, [&](std::int64_t pixel, std::int64_t count) {
+    prefetch_lines(plane + element_of(pixel) * bytes_, ((count - 1) * column_step() + 1) * bytes_);
+  });
 }
 
 void StrassenStage::stage_lines(std::int64_t last) {
@@ -108,6 +127,8 @@ void StrassenStage::stage_lines(std::int64_t last) {
     Operand x[4];
     for (int i = 0; i < 2; ++i) {
       const std::int64_t at = channel + i * plan_.half;
+      ask_for_line(at + kPlanesAhead, begin, end);
+      if (apart) ask_for_line(at + kPlanesAhead, begin + second, end + second);
       x[i] = line_of(at, begin, end, lines_[i]);
       x[i + 2] = apart ? line_of(at, begin + second, end + second, lines_[i + 2]) : x[i];
     }

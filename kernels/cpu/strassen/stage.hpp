@@ -28,6 +28,10 @@ class StrassenStage {
   Operand channels_of(std::int64_t pixel, int half, float* widened) const;
   void stage_rows(std::int64_t piece);
   Operand line_of(std::int64_t channel, std::int64_t first, std::int64_t end, float* line) const;
+  void ask_for_line(std::int64_t channel, std::int64_t first, std::int64_t end) const;
+  std::int64_t column_step() const;
+  template <typename F>
+  void for_each_row(std::int64_t first, std::int64_t end, const F& body) const;
   void stage_lines(std::int64_t last);
   void combine(const Quarters& x, const LinePieces& pieces, float* to) const;
 

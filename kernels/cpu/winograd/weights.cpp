@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/prefetch.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -59,16 +61,12 @@ const std::byte* FilterTransform::at(std::int64_t output, std::int64_t input) co
 /// foresee.
 void FilterTransform::ask_for(std::int64_t output, std::int64_t input) const {
   if (input + kChannels > plan_.inputs()) return;
-  constexpr std::int64_t kCacheLine = 64;
-  const auto ask = [](const std::byte* from, std::int64_t bytes) {
-    for (std::int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
-  };
   const std::int64_t outputs = std::min(plan_.lanes(), plan_.outputs() - output);
   for (std::int64_t lane = 0; lane < outputs; ++lane) {
     const std::byte* from = at(output + lane, input);
-    if (taps_are_inner_) ask(from, line_ * size_);
+    if (taps_are_inner_) prefetch_lines(from, line_ * size_);
     if (!channels_are_inner_) continue;
-    for (const std::int64_t tap : taps_) ask(from + tap * size_, kChannels * size_);
+    for (const std::int64_t tap : taps_) prefetch_lines(from + tap * size_, kChannels * size_);
   }
 }
 
