@@ -8,7 +8,7 @@ namespace fuseplan::cpu {
 
 /// While one plane's rows are copied, those of so many planes on are asked for: what hardware
 /// fetches ahead ends with a page, and a plane is a page of its own or several. On Intel's cores
-/// that takes a third from copying 256 planes of 56 x 56 pixels, every other one.
+/// copying every other pixel of 256 planes of 56 x 56 takes 0.8 of the time so.
 constexpr std::int64_t kPlanesAhead = 2;
 
 /// Asks the second-level cache for the lines of [from, from + bytes).

@@ -88,7 +88,8 @@ void widen_planes(const DirectPlan& plan, const Moves& moves, const BlockRows& r
 }
 
 void stage_block(const DirectPlan& plan, const Moves& moves, const BlockRows& rows) {
-  if (plan.config.pairs) return rows.for_each([&](const StagedRow& row) { stage_pairs(plan, row); });
+  if (plan.config.pairs)
+    return rows.for_each([&](const StagedRow& row) { stage_pairs(plan, row); });
   plan.stage.channels_last ? widen_pixels(plan, moves, rows) : widen_planes(plan, moves, rows);
 }
 

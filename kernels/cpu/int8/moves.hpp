@@ -11,6 +11,8 @@ namespace fuseplan::cpu {
 struct BytePixels {
   std::int64_t pixels, channels;
   std::int64_t pixel_stride, channel_stride;
+  /// From an element to one that will be wanted next, for who asks the caches for it; 0: none.
+  std::int64_t ahead = 0;
 };
 
 /// Copies bytes to where tile kernels read them, as their instruction wants them.

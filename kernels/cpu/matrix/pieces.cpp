@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "kernels/cpu/intrinsics.hpp"
 #include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -134,15 +135,21 @@ FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t c
 template <typename T, int kPieces>
 void split_turned(const T* from, DType dtype, const BytePixels& block, const PixelRows& rows) {
   const Moves moves = moves_for(dtype, Isa::avx512);
+  const auto bytes = [&](std::int64_t pixels) {
+    return ((pixels - 1) * block.pixel_stride + 1) * static_cast<std::int64_t>(sizeof(T));
+  };
   alignas(kTileBytes) float planes[kPieceChannels * kLanes] = {}, turned[kLanes * kPieceChannels];
   for (std::int64_t c = 0; c < block.channels; c += kPieceChannels)
     for (std::int64_t p = 0; p < block.pixels; p += kLanes) {
       const std::int64_t channels = std::min(kPieceChannels, block.channels - c);
       const std::int64_t pixels = std::min(kLanes, block.pixels - p);
       const T* input = from + c * block.channel_stride + p * block.pixel_stride;
-      for (std::int64_t i = 0; i < channels; ++i)
-        moves.widen(input + i * block.channel_stride, block.pixel_stride, planes + i * kLanes,
-                    pixels);
+      for (std::int64_t i = 0; i < channels; ++i) {
+        const T* line = input + i * block.channel_stride;
+        if (block.ahead != 0)
+          prefetch_lines(reinterpret_cast<const std::byte*>(line + block.ahead), bytes(pixels));
+        moves.widen(line, block.pixel_stride, planes + i * kLanes, pixels);
+      }
       moves.turn(planes, kLanes, kPieceChannels, kLanes, turned, kPieceChannels);
       split_rows<Side::input, float, kPieces>(
           turned, kPieceChannels, channels, pixels,

@@ -52,11 +52,12 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
     stage_lanes(image, window, columns);
     return stage_;
   }
+  const std::int64_t rows_end = staged_axis(conv, 1, window.row, window.rows).end;
   for_each_row(image, window, [&](const std::byte* from, std::int64_t row, std::byte* to) {
     if (plan_.config.joined) {
       join_row(from, window, row, to);
     } else if (from != nullptr) {
-      copy_row(from, window, to);
+      copy_row(from, window, row + 1 < rows_end, to);
     } else {
       clear_row(to);
     }
@@ -109,9 +110,9 @@ void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& windo
       if (from != nullptr) from += channel * plane;
       for (std::int64_t i = kPlanesAhead; i < kPlanesAhead + 2; ++i)
         if (from != nullptr && channel + i < conv.group_inputs)
-          prefetch_lines(from + i * plane +
-                             columns.index(columns.begin) * conv.input.stride[4] * element,
-                         bytes);
+          prefetch_lines(
+              from + i * plane + columns.index(columns.begin) * conv.input.stride[4] * element,
+              bytes);
       for (std::int64_t phase = 0; phase < phases; ++phase)
         copy_lane(from, channel, phase_of(columns, phase, phases),
                   to + phase * plan_.stage.phase_bytes + at);
@@ -138,8 +139,10 @@ void MatrixStager::copy_lane(const std::byte* from, std::int64_t channel, const 
          plan_.piece_bytes);
 }
 
-void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {
+void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, bool has_next,
+                            std::byte* to) {
   const ConvGeometry& conv = plan_.source;
+  const std::int64_t next_row = staged_axis(conv, 1, window.row, window.rows).step;
   const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   const std::int64_t phases = staged_step(conv, 2), step = plan_.stage.column_bytes;
   for (std::int64_t phase = 0; phase < phases; ++phase, to += plan_.stage.phase_bytes) {
@@ -147,7 +150,8 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
     clear(to, part.begin * step);
     clear(to + part.end * step, (part.length - part.end) * step);
     const BytePixels block{part.end - part.begin, conv.group_inputs,
-                           part.step * conv.input.stride[4], conv.input.stride[1]};
+                           part.step * conv.input.stride[4], conv.input.stride[1],
+                           has_next && phase == 0 ? next_row * conv.input.stride[3] : 0};
     if (block.pixels > 0)
       copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.source_element(), block,
             {to + part.begin * step, step, plan_.steps * plan_.step_bytes});

@@ -18,7 +18,8 @@ class MatrixStager {
   const std::byte* stage(const void* input, const MatrixWindow& window);
 
  private:
-  void copy_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
+  /// `has_next`: the row behind it will be copied next.
+  void copy_row(const std::byte* from, const MatrixWindow& window, bool has_next, std::byte* to);
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(std::byte* to);
