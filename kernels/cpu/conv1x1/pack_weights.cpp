@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -70,9 +71,8 @@ class PiecePacker {
   /// The same of the next square's outputs, which may not exist. Their weights are as many streams
   /// through memory, each too short for hardware to foresee.
   void ask_for(std::int64_t output, std::int64_t input, std::int64_t count) const {
-    const std::int64_t line = 64 / bytes_;
     for (std::int64_t row = output; row < output + square_; ++row)
-      for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from(row, input + i), 0, 2);
+      prefetch_lines(from(row, input), count * bytes_);
   }
 
   /// A square of fewer outputs, with zeros behind the tensor's last.

@@ -67,8 +67,9 @@ class PlaneRows {
     return image_ + (run.input + channel * channel_step_) * bytes_;
   }
 
+  /// Not where the planes lie within each other.
   void ask_for(std::int64_t channel) const {
-    if (channel >= channels_) return;
+    if (channel >= channels_ || channel_step_ == 1) return;
     for (const Run& run : runs_)
       prefetch_lines(at(run, channel), ((run.count - 1) * run.step + 1) * bytes_);
   }

@@ -52,12 +52,12 @@ const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& wind
     stage_lanes(image, window, columns);
     return stage_;
   }
-  const std::int64_t rows_end = staged_axis(conv, 1, window.row, window.rows).end;
+  const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
   for_each_row(image, window, [&](const std::byte* from, std::int64_t row, std::byte* to) {
     if (plan_.config.joined) {
       join_row(from, window, row, to);
     } else if (from != nullptr) {
-      copy_row(from, window, row + 1 < rows_end, to);
+      copy_row(from, window, row + 1 < rows.end ? rows.step * stride[3] : 0, to);
     } else {
       clear_row(to);
     }
@@ -139,10 +139,9 @@ void MatrixStager::copy_lane(const std::byte* from, std::int64_t channel, const 
          plan_.piece_bytes);
 }
 
-void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, bool has_next,
+void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, std::int64_t next,
                             std::byte* to) {
   const ConvGeometry& conv = plan_.source;
-  const std::int64_t next_row = staged_axis(conv, 1, window.row, window.rows).step;
   const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   const std::int64_t phases = staged_step(conv, 2), step = plan_.stage.column_bytes;
   for (std::int64_t phase = 0; phase < phases; ++phase, to += plan_.stage.phase_bytes) {
@@ -151,7 +150,7 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, b
     clear(to + part.end * step, (part.length - part.end) * step);
     const BytePixels block{part.end - part.begin, conv.group_inputs,
                            part.step * conv.input.stride[4], conv.input.stride[1],
-                           has_next && phase == 0 ? next_row * conv.input.stride[3] : 0};
+                           phase == 0 ? next : 0};
     if (block.pixels > 0)
       copy_(from + part.index(part.begin) * conv.input.stride[4] * plan_.source_element(), block,
             {to + part.begin * step, step, plan_.steps * plan_.step_bytes});

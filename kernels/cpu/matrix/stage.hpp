@@ -18,8 +18,9 @@ class MatrixStager {
   const std::byte* stage(const void* input, const MatrixWindow& window);
 
  private:
-  /// `has_next`: the row behind it will be copied next.
-  void copy_row(const std::byte* from, const MatrixWindow& window, bool has_next, std::byte* to);
+  /// `next`: elements to the row that will be copied next, 0: none.
+  void copy_row(const std::byte* from, const MatrixWindow& window, std::int64_t next,
+                std::byte* to);
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(std::byte* to);

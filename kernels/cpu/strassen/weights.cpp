@@ -8,6 +8,7 @@
 #include "base/integer.hpp"
 #include "base/memory.hpp"
 #include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -102,7 +103,8 @@ class PiecePreparer {
   /// Rows of weights are as many streams through memory, too many for hardware to foresee.
   void ask_for(const Outputs& outputs, std::int64_t output, std::int64_t input) const {
     const std::int64_t end = std::min(output + square_, outputs.count);
-    for (std::int64_t i = output; i < end; ++i) __builtin_prefetch(at(outputs, i, input), 0, 2);
+    for (std::int64_t i = output; i < end; ++i)
+      prefetch_lines(at(outputs, i, input), square_ * bytes_);
   }
 
   const float* floats(const std::byte* from, float* widened) const {
