@@ -67,11 +67,10 @@ class PlaneRows {
     return image_ + (run.input + channel * channel_step_) * bytes_;
   }
 
-  /// Not where the planes lie within each other.
   void ask_for(std::int64_t channel) const {
-    if (channel >= channels_ || channel_step_ == 1) return;
-    for (const Run& run : runs_)
-      prefetch_lines(at(run, channel), ((run.count - 1) * run.step + 1) * bytes_);
+    if (channel >= channels_) return;
+    const RowsAhead ahead(runs_.front().step, channel_step_, bytes_);
+    for (const Run& run : runs_) ahead.ask(at(run, channel), run.count);
   }
   void copy(std::int64_t channel, float* to) const {
     for (const Run& run : runs_)

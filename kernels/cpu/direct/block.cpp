@@ -76,14 +76,15 @@ void widen_pixels(const DirectPlan& plan, const Moves& moves, const BlockRows& r
 /// Plane by plane: the rows of one are near each other.
 void widen_planes(const DirectPlan& plan, const Moves& moves, const BlockRows& rows) {
   const auto bytes = static_cast<std::int64_t>(size_of(plan.shape.input));
-  const std::int64_t plane = plan.source.input.stride[1] * bytes;
-  const std::int64_t length = ((rows.columns() - 1) * rows.column_step() + 1) * bytes;
+  const std::int64_t plane = plan.source.input.stride[1];
+  const RowsAhead ahead(rows.column_step(), plane, bytes);
   for (std::int64_t c = 0; c < plan.source.group_inputs; ++c)
     rows.for_each([&](const StagedRow& row) {
+      const std::byte* from = row.from + c * plane * bytes;
       if (c + kPlanesAhead < plan.source.group_inputs)
-        prefetch_lines(row.from + (c + kPlanesAhead) * plane, length);
-      moves.widen(row.from + c * plane, rows.column_step(),
-                  first_float(plan, row) + c * plan.stage.channel_stride, rows.columns());
+        ahead.ask(from + kPlanesAhead * plane * bytes, rows.columns());
+      moves.widen(from, rows.column_step(), first_float(plan, row) + c * plan.stage.channel_stride,
+                  rows.columns());
     });
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/chain_frame.hpp"
 #include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 
@@ -55,8 +56,6 @@ struct TileSpec {
   }
   auto operator<=>(const TileSpec&) const = default;
 };
-
-inline constexpr std::int64_t kCacheLine = 64;  ///< bytes that come at a time
 
 /// What a tile kernel, `void(const TileCall*)`, reads. The result is [pixel][channel] in f32, a row
 /// of vectors * lanes channels per pixel.

@@ -135,9 +135,7 @@ FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t c
 template <typename T, int kPieces>
 void split_turned(const T* from, DType dtype, const BytePixels& block, const PixelRows& rows) {
   const Moves moves = moves_for(dtype, Isa::avx512);
-  const auto bytes = [&](std::int64_t pixels) {
-    return ((pixels - 1) * block.pixel_stride + 1) * static_cast<std::int64_t>(sizeof(T));
-  };
+  const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(T));
   alignas(kTileBytes) float planes[kPieceChannels * kLanes] = {}, turned[kLanes * kPieceChannels];
   for (std::int64_t c = 0; c < block.channels; c += kPieceChannels)
     for (std::int64_t p = 0; p < block.pixels; p += kLanes) {
@@ -147,7 +145,7 @@ void split_turned(const T* from, DType dtype, const BytePixels& block, const Pix
       for (std::int64_t i = 0; i < channels; ++i) {
         const T* line = input + i * block.channel_stride;
         if (block.ahead != 0)
-          prefetch_lines(reinterpret_cast<const std::byte*>(line + block.ahead), bytes(pixels));
+          ahead.ask(reinterpret_cast<const std::byte*>(line + block.ahead), pixels);
         moves.widen(line, block.pixel_stride, planes + i * kLanes, pixels);
       }
       moves.turn(planes, kLanes, kPieceChannels, kLanes, turned, kPieceChannels);

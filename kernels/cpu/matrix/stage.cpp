@@ -99,9 +99,10 @@ void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& windo
                                const StagedAxis& columns) {
   const ConvGeometry& conv = plan_.source;
   const std::int64_t element = plan_.source_element(), plane = conv.input.stride[1] * element;
-  const std::int64_t phases = staged_step(conv, 2);
-  const std::int64_t bytes =
-      ((columns.end - 1 - columns.begin) * columns.step * conv.input.stride[4] + 1) * element;
+  const std::int64_t phases = staged_step(conv, 2), count = columns.end - columns.begin;
+  const std::int64_t first =
+      count > 0 ? columns.index(columns.begin) * conv.input.stride[4] * element : 0;
+  const RowsAhead ahead(columns.step * conv.input.stride[4], conv.input.stride[1], element);
   for (std::int64_t lane = 0; lane < plan_.steps * kTileRows; ++lane) {
     const std::int64_t channel = 2 * lane;
     const std::int64_t at =
@@ -110,9 +111,7 @@ void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& windo
       if (from != nullptr) from += channel * plane;
       for (std::int64_t i = kPlanesAhead; i < kPlanesAhead + 2; ++i)
         if (from != nullptr && channel + i < conv.group_inputs)
-          prefetch_lines(
-              from + i * plane + columns.index(columns.begin) * conv.input.stride[4] * element,
-              bytes);
+          ahead.ask(from + i * plane + first, count);
       for (std::int64_t phase = 0; phase < phases; ++phase)
         copy_lane(from, channel, phase_of(columns, phase, phases),
                   to + phase * plan_.stage.phase_bytes + at);

@@ -107,12 +107,13 @@ Operand StrassenStage::line_of(std::int64_t channel, std::int64_t first, std::in
   return {line, end - first};
 }
 
-/// Where planes do not lie within each other.
 void StrassenStage::ask_for_line(std::int64_t channel, std::int64_t first, std::int64_t end) const {
-  if (channel >= shape_.inputs() || shape_.conv.input.stride[1] == 1) return;
-  const std::byte* plane = image_ + channel * shape_.conv.input.stride[1] * bytes_;
+  if (channel >= shape_.inputs()) return;
+  const std::int64_t plane_step = shape_.conv.input.stride[1];
+  const std::byte* plane = image_ + channel * plane_step * bytes_;
+  const RowsAhead ahead(column_step(), plane_step, bytes_);
   for_each_row(first, end, [&](std::int64_t pixel, std::int64_t count) {
-    prefetch_lines(plane + element_of(pixel) * bytes_, ((count - 1) * column_step() + 1) * bytes_);
+    ahead.ask(plane + element_of(pixel) * bytes_, count);
   });
 }
 
