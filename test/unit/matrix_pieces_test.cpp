@@ -91,9 +91,9 @@ TEST(MatrixPieces, AddUpToTheNumber) {
         SCOPED_TRACE(testing::Message() << type.pieces << " pieces, stride " << stride);
         // Stride 0: channels are contiguous.
         const std::int64_t plane = pixels * std::max<std::int64_t>(stride, 1) + 5;
-        const cpu::BytePixels block = stride == 0
-                                          ? cpu::BytePixels{pixels, channels, channels + 7, 1}
-                                          : cpu::BytePixels{pixels, channels, stride, plane};
+        const cpu::PixelBlock block = stride == 0
+                                          ? cpu::PixelBlock{pixels, channels, channels + 7, 1}
+                                          : cpu::PixelBlock{pixels, channels, stride, plane};
         const Numbers from =
             numbers(type, static_cast<std::size_t>((channels + 7) * (plane + 1)), random);
         const std::int64_t blocks = (channels + kPieceChannels - 1) / kPieceChannels;

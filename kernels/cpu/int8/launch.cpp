@@ -37,7 +37,7 @@ class Walk {
       : launch_(launch),
         plan_(launch.plan),
         conv_(plan_.shape.conv),
-        moves_(byte_moves_for(plan_.is_signed(), plan_.dot.kind)),
+        moves_(byte_moves_for(plan_.is_signed(), plan_.dot.kind, plan_.isa)),
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_) {
     if (plan_.staged) stage_ = scratch_.take_array<std::byte>(stage_bytes(plan_));
     if (plan_.finished) return;

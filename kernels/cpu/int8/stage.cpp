@@ -22,8 +22,9 @@ void stage_window(const BytePlan& plan, const ByteMoves& moves, const void* inpu
   const StagedAxis planes = staged_axis(conv, 0, window.plane, 1);
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
   const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
-  const BytePixels block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
-                         stride[1]};
+  PixelBlock block{columns.end - columns.begin, conv.group_inputs, columns.step * stride[4],
+                   stride[1]};
+  const PixelTurn copy = stride[1] == 1 ? moves.copy : moves.turn;
   for (std::int64_t d = 0; d < planes.length; ++d)
     for (std::int64_t h = 0; h < rows.length; ++h) {
       std::byte* to = scratch + (d * stage.plane_step + h * stage.row_step) * element;
@@ -31,9 +32,10 @@ void stage_window(const BytePlan& plan, const ByteMoves& moves, const void* inpu
       const std::int64_t begin = inside ? columns.begin : columns.length;
       moves.fill(to, begin * stage.column_step);
       if (!inside) continue;
-      moves.copy(image + planes.index(d) * stride[2] + rows.index(h) * stride[3] +
-                     columns.index(begin) * stride[4],
-                 block, to + begin * stage.column_step * element, stage.column_step);
+      block.ahead = h + 1 < rows.end ? rows.step * stride[3] : 0;
+      copy(image + planes.index(d) * stride[2] + rows.index(h) * stride[3] +
+               columns.index(begin) * stride[4],
+           block, to + begin * stage.column_step * element, stage.column_step);
       moves.fill(to + columns.end * stage.column_step * element,
                  (columns.length - columns.end) * stage.column_step);
     }

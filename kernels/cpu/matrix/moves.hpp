@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/cpu/int8/moves.hpp"
+#include "kernels/cpu/pixel_turn.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
 
 namespace fuseplan::cpu {
@@ -14,7 +14,7 @@ struct PixelRows {
 };
 
 /// Needs AVX-512.
-using PixelCopy = void (*)(const void* from, const BytePixels& block, const PixelRows& rows);
+using PixelCopy = void (*)(const void* from, const PixelBlock& block, const PixelRows& rows);
 /// Copies elements of so many bytes: 1, 2 or 4.
 PixelCopy pixel_copy_for(std::int64_t element);
 /// Copies elements to what tiles of this product read: their pieces, if they have more than one.

@@ -133,7 +133,7 @@ FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t c
 
 /// Pixels lie together, or evenly apart: squares of both are turned first.
 template <typename T, int kPieces>
-void split_turned(const T* from, DType dtype, const BytePixels& block, const PixelRows& rows) {
+void split_turned(const T* from, DType dtype, const PixelBlock& block, const PixelRows& rows) {
   const Moves moves = moves_for(dtype, Isa::avx512);
   const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(T));
   alignas(kTileBytes) float planes[kPieceChannels * kLanes] = {}, turned[kLanes * kPieceChannels];
@@ -156,7 +156,7 @@ void split_turned(const T* from, DType dtype, const BytePixels& block, const Pix
 }
 
 template <typename T, int kPieces>
-void copy(const void* from, const BytePixels& block, const PixelRows& rows) {
+void copy(const void* from, const PixelBlock& block, const PixelRows& rows) {
   const auto* input = static_cast<const T*>(from);
   if (block.channel_stride == 1)
     return split_rows<Side::input, T, kPieces>(input, block.pixel_stride, block.channels,

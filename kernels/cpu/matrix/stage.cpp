@@ -147,7 +147,7 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
     const StagedAxis part = phase_of(columns, phase, phases);
     clear(to, part.begin * step);
     clear(to + part.end * step, (part.length - part.end) * step);
-    const BytePixels block{part.end - part.begin, conv.group_inputs,
+    const PixelBlock block{part.end - part.begin, conv.group_inputs,
                            part.step * conv.input.stride[4], conv.input.stride[1],
                            phase == 0 ? next : 0};
     if (block.pixels > 0)
@@ -164,7 +164,7 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
   const std::int64_t pixel = conv.group_inputs * plan_.source_element();
   clear(row_, columns.begin * pixel);
   clear(row_ + columns.end * pixel, (columns.length - columns.end) * pixel);
-  BytePixels block{columns.end - columns.begin, conv.group_inputs,
+  PixelBlock block{columns.end - columns.begin, conv.group_inputs,
                    columns.step * conv.input.stride[4], conv.input.stride[1]};
   PixelRows rows{row_ + columns.begin * pixel, pixel, pixel};
   // Pixels next to one another are one.
@@ -176,7 +176,7 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
   if (block.pixels > 0)
     gather_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.source_element(),
             block, rows);
-  const BytePixels taps{window.columns, conv.filter[2] * conv.group_inputs,
+  const PixelBlock taps{window.columns, conv.filter[2] * conv.group_inputs,
                         conv.stride[2] * conv.group_inputs, 1};
   const std::int64_t before = row % plan_.joined_rows * plan_.row_channels() * plan_.element();
   copy_(row_, taps,
