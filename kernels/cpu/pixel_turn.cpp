@@ -5,9 +5,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/cpu/intrinsics.hpp"
 #include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/pixel_interleave.hpp"
 #include "kernels/cpu/prefetch.hpp"
+#include "kernels/cpu/wide_elements.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -92,105 +93,56 @@ void turn_squares(const void* from, const PixelBlock& block, void* to, std::int6
       const std::int64_t p = start(at, block.pixels);
       Vector rows[kSide];
       for (std::int64_t i = 0; i < kSide; ++i)
-        rows[i] = load<Source, Vector>(
-            planes + i * block.channel_stride + p * block.pixel_stride, block.pixel_stride);
+        rows[i] = load<Source, Vector>(planes + i * block.channel_stride + p * block.pixel_stride,
+                                       block.pixel_stride);
       transpose(rows);
       auto* pixel = static_cast<typename F::Stored*>(to) + p * step + c;
-      for (std::int64_t i = 0; i < kSide; ++i, pixel += step) F::put(reinterpret_cast<typename F::Run>(rows[i]), pixel);
+      for (std::int64_t i = 0; i < kSide; ++i, pixel += step)
+        F::put(reinterpret_cast<typename F::Run>(rows[i]), pixel);
     }
   }
 }
 
 #if defined(__x86_64__)
-constexpr std::int64_t kLanes = 16;  ///< words of a vector, and both sides of a square
-
-/// The first `count` of elements, or of every other one, as the low bits of words.
-FUSEPLAN_AVX512 inline __m512i words(const std::uint8_t* from, bool every_other,
-                                     std::int64_t count) {
-  if (!every_other)
-    return _mm512_cvtepu8_epi32(
-        _mm_maskz_loadu_epi8(static_cast<__mmask16>((1u << count) - 1), from));
-  const auto span = static_cast<__mmask32>((1u << (2 * count - 1)) - 1);
-  return _mm512_and_si512(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(span, from)),
-                          _mm512_set1_epi32(0xff));
-}
-FUSEPLAN_AVX512 inline __m512i words(const std::int8_t* from, bool every_other,
-                                     std::int64_t count) {
-  constexpr int kBeforeByte = 24, kBeforeHalf = 16;
-  const __m512i bytes = words(reinterpret_cast<const std::uint8_t*>(from), every_other, count);
-  const __m512i wide = _mm512_srai_epi32(_mm512_slli_epi32(bytes, kBeforeByte), kBeforeByte - 16);
-  return _mm512_srli_epi32(wide, kBeforeHalf);
-}
-FUSEPLAN_AVX512 inline __m512i words(const std::uint16_t* from, bool every_other,
-                                     std::int64_t count) {
-  if (!every_other)
-    return _mm512_cvtepu16_epi32(
-        _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << count) - 1), from));
-  const auto span = static_cast<__mmask32>((1u << (2 * count - 1)) - 1);
-  return _mm512_and_si512(_mm512_maskz_loadu_epi16(span, from), _mm512_set1_epi32(0xffff));
-}
-
-/// Up to a vector of pixels of some planes.
-template <typename F>
-struct Lines {
-  const typename F::Source* from;
-  std::int64_t step, last;  ///< from a plane to the next; the last of them
-  bool every_other;
-  std::int64_t pixels;
-
-  /// Planes that do not exist are the last once more.
-  FUSEPLAN_AVX512 __m512i plane(std::int64_t index) const {
-    return words(from + std::min(index, last) * step, every_other, pixels);
-  }
-  /// Planes whose elements share words, from this one on.
-  FUSEPLAN_AVX512 __m512i joined(std::int64_t first) const {
-    if constexpr (sizeof(typename F::Stored) == 2) {
-      return _mm512_or_si512(plane(first), _mm512_slli_epi32(plane(first + 1), 16));
-    } else {
-      const __m512i low = _mm512_or_si512(plane(first), _mm512_slli_epi32(plane(first + 1), 8));
-      const __m512i high =
-          _mm512_or_si512(plane(first + 2), _mm512_slli_epi32(plane(first + 3), 8));
-      return _mm512_xor_si512(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)),
-                              _mm512_set1_epi8(static_cast<char>(F::kZero)));
-    }
-  }
-};
-
 /// Elements that will share a word of output are joined, and squares of words turned.
 template <typename F>
 FUSEPLAN_AVX512 void turn_avx512(const void* from, const PixelBlock& block, void* to,
                                  std::int64_t step) {
   using Source = typename F::Source;
   using Stored = typename F::Stored;
-  constexpr std::int64_t kShared = sizeof(float) / sizeof(Stored), kChannels = kShared * kLanes;
+  constexpr std::int64_t kShared = sizeof(float) / sizeof(Stored), kChannels = kShared * kWords;
+  if (interleave<F>(from, block, to, step)) return;
   // Of few channels, squares would be mostly empty.
-  if (block.pixel_stride > 2 || block.channels < kLanes / 2)
+  if (block.pixel_stride > 2 || block.channels < kWords / 2)
     return turn_each<F>(from, block, to, step);
+  const auto* input = static_cast<const Source*>(from);
+  auto* output = static_cast<Stored*>(to);
   const auto turn = moves_for(DType::f32, Isa::avx512).turn;
   const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(Source));
-  alignas(64) float joined[kLanes * kLanes], turned[kLanes * kLanes];
+  alignas(64) float joined[kWords * kWords], turned[kWords * kWords];
   for (std::int64_t c = 0; c < block.channels; c += kChannels) {
     const std::int64_t channels = std::min(kChannels, block.channels - c);
-    const auto* planes = static_cast<const Source*>(from) + c * block.channel_stride;
+    const __mmask64 stored = ~__mmask64{0} >> (kChannels - channels) * sizeof(Stored);
+    const auto* planes = input + c * block.channel_stride;
     for (std::int64_t i = 0; i < channels && block.ahead != 0; ++i)
       ahead.ask(reinterpret_cast<const std::byte*>(planes + i * block.channel_stride + block.ahead),
                 block.pixels);
-    for (std::int64_t p = 0; p < block.pixels; p += kLanes) {
+    for (std::int64_t p = 0; p < block.pixels; p += kWords) {
       // The last are whole vectors, too, if there are as many: some are copied twice.
-      const std::int64_t first = std::max<std::int64_t>(0, std::min(p, block.pixels - kLanes));
-      const std::int64_t pixels = std::min(kLanes, block.pixels);
-      const Lines<F> lines{planes + first * block.pixel_stride, block.channel_stride, channels - 1,
-                           block.pixel_stride == 2, pixels};
-      for (std::int64_t i = 0; i < kLanes; ++i)
-        _mm512_store_si512(joined + i * kLanes, lines.joined(i * kShared));
-      auto* pixel = static_cast<Stored*>(to) + first * step + c;
-      if (pixels == kLanes && channels == kChannels && step % kShared == 0) {
-        turn(joined, kLanes, kLanes, kLanes, reinterpret_cast<float*>(pixel), step / kShared);
+      const std::int64_t first = std::max<std::int64_t>(0, std::min(p, block.pixels - kWords));
+      const std::int64_t pixels = std::min(kWords, block.pixels);
+      const PlaneWords<F> lines{planes + first * block.pixel_stride, block.channel_stride,
+                                channels - 1, block.pixel_stride, pixels};
+      for (std::int64_t i = 0; i < kWords; ++i)
+        _mm512_store_si512(joined + i * kWords, lines.joined(i * kShared));
+      auto* pixel = output + first * step + c;
+      if (pixels == kWords && channels == kChannels && step % kShared == 0) {
+        turn(joined, kWords, kWords, kWords, reinterpret_cast<float*>(pixel), step / kShared);
         continue;
       }
-      turn(joined, kLanes, kLanes, kLanes, turned, kLanes);
+      turn(joined, kWords, kWords, kWords, turned, kWords);
       for (std::int64_t i = 0; i < pixels; ++i, pixel += step)
-        std::memcpy(pixel, turned + i * kLanes, static_cast<std::size_t>(channels) * sizeof(Stored));
+        _mm512_mask_storeu_epi8(pixel, stored, _mm512_load_si512(turned + i * kWords));
     }
   }
 }

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "kernels/cpu/direct/pack_weights.hpp"
-#include "kernels/cpu/direct/stage_pairs.hpp"
+#include "kernels/cpu/pixel_pairs.hpp"
 
 namespace fuseplan::cpu {
 namespace {

@@ -21,9 +21,4 @@ struct StagedRow {
 /// outside the image become zero.
 void stage_pairs(const DirectPlan& plan, const StagedRow& row);
 
-/// output[i] = {even[i * stride], odd[i * stride]}, i < count, the first in the lower half; without
-/// `odd` its place is zero.
-void pair_halves(const std::uint16_t* even, const std::uint16_t* odd, std::int64_t stride,
-                 std::uint32_t* output, std::int64_t count);
-
 }  // namespace fuseplan::cpu

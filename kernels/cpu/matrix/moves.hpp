@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/cpu/pixel_turn.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
+#include "kernels/cpu/pixel_turn.hpp"
 
 namespace fuseplan::cpu {
 

@@ -7,6 +7,7 @@
 #include "base/status.hpp"
 #include "kernels/cpu/intrinsics.hpp"
 #include "kernels/cpu/moves.hpp"
+#include "kernels/cpu/pixel_pairs.hpp"
 #include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
@@ -58,11 +59,6 @@ template <int kPieces>
 struct Pieces {
   __m512 piece[kPieces];
 };
-
-template <Side kSide>
-FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<1>& to) {
-  to.piece[0] = value;
-}
 
 template <Side kSide>
 FUSEPLAN_AVX512 inline void split_vector(__m512 value, Pieces<2>& to) {
@@ -203,6 +199,13 @@ void copy_lanes(const ChannelPair& from, std::byte* to, std::int64_t piece_bytes
   }
 }
 
+/// A single piece is the number itself.
+void pair_lanes(const ChannelPair& from, std::byte* to, std::int64_t) {
+  pair_halves(static_cast<const std::uint16_t*>(from.even),
+              static_cast<const std::uint16_t*>(from.odd), from.stride,
+              reinterpret_cast<std::uint32_t*>(to), from.pixels);
+}
+
 template <int kPieces>
 void split_tile(const float* from, std::int64_t step, bool by_plane, void* to) {
   alignas(kTileBytes) float pieces[kTileRows][kMostPieces][kLanes];
@@ -229,7 +232,7 @@ PixelCopy split_copy_for(Product product) {
 }
 
 LaneCopy lane_copy_for(Product product) {
-  if (product == Product::bf16) return copy_lanes<DType::bf16, 1>;
+  if (product == Product::bf16) return pair_lanes;
   return product == Product::f16 ? copy_lanes<DType::f16, 2> : copy_lanes<DType::f32, 3>;
 }
 
