@@ -65,7 +65,8 @@ class Walk {
 
   void start(const MatrixWindow& window) {
     window_ = window;
-    input_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
+    staged_ = plan_.config.staged ? stager_->stage(launch_.arguments.input, window) : in_place();
+    calls_ = plan_.image_calls(window.rows, window.columns);
     tiles_ = plan_.tiles(window.rows, window.columns);
     positions_ = plan_.positions(window.rows, window.columns);
     const bool even = plan_.runs_on || (plan_.even_rows && window.columns == conv_.output.len[4]);
@@ -82,6 +83,15 @@ class Walk {
     channels_ = std::min(width_, conv_.group_outputs - within);
     find_weights(channel_tile);
     if (plan_.in_strips) strip_ = launch_.strips[plan_.strip_of(channel_tile)];
+    for (std::int64_t i = 0; i < window_.images; ++i, next_ += calls_ * plan_.fetched_bytes) {
+      image_ = window_.image + i;
+      input_ = staged_ + i * plan_.stage.image_bytes;
+      run_image(channel_tile);
+    }
+  }
+
+ private:
+  void run_image(std::int64_t channel_tile) {
     if (plan_.config.by_plane) return run_planes(channel_tile);
     const std::int64_t strips = channels_ == plan_.grid.lanes() ? whole_strips_ : 0;
     for (std::int64_t i = 0; i < strips; ++i) run_strip(i, channel_tile);
@@ -90,7 +100,6 @@ class Walk {
       run_tiles(i, static_cast<int>(std::min(most, tiles_ - i)), channel_tile);
   }
 
- private:
   void find_weights(std::int64_t channel_tile) {
     if (tile_weights_ != nullptr) {
       launch_.packer.pack_tile(launch_.arguments.weights, window_.group, channel_tile,
@@ -203,7 +212,7 @@ class Walk {
   }
 
   ChainWalk::Index place(std::int64_t row, std::int64_t column) const {
-    return {window_.image, channel_, window_.plane, window_.row + row, window_.column + column};
+    return {image_, channel_, window_.plane, window_.row + row, window_.column + column};
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
@@ -268,10 +277,11 @@ class Walk {
   bool in_tiles_ = false;     ///< the sums have not been stored yet
   bool strip_waits_ = false;  ///< to be finished, in the tiles; the chain points there
   ChainWalk::Index waiting_{};
-  const std::byte* input_ = nullptr;
+  const std::byte *staged_ = nullptr, *input_ = nullptr;  ///< the window's input, and the image's
   const std::byte* next_ = nullptr;  ///< weights that will be wanted next
   MatrixWindow window_;
-  std::int64_t positions_ = 0, tiles_ = 0, whole_strips_ = 0;  ///< of the window
+  std::int64_t image_ = 0;
+  std::int64_t positions_ = 0, tiles_ = 0, whole_strips_ = 0, calls_ = 0;  ///< of an image's part
   const std::byte* weights_ = nullptr;                         ///< of its group
   std::byte* tile_weights_ = nullptr;  ///< packed in passing, if the weights are raw
   std::int64_t weight_bytes_ = 0;      ///< of a tile of channels

@@ -97,17 +97,29 @@ void lay_out_planes(MatrixPlan& plan) {
                round_up(plan.positions(plan.block_rows, plan.block_columns), plan.grid.rows()));
 }
 
+/// Small images share a window, so that weights that come from afar come for several at once. What
+/// a filter puts between rows takes room, too.
+std::int64_t images_of(const MatrixPlan& plan) {
+  const View& output = plan.shape.conv.output;
+  const bool whole = plan.block_rows == output.len[3] && plan.block_columns == output.len[4];
+  if (!whole || output.len[2] > 1) return 1;
+  return std::clamp<std::int64_t>(plan.config.block / (plan.stage.rows * plan.stage.columns), 1,
+                                  output.len[0]);
+}
+
 void stage_window(MatrixPlan& plan) {
   const ConvGeometry& conv = plan.shape.conv;
   MatrixStage& stage = plan.stage;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);
+  plan.block_images = images_of(plan);
   plan.pitch = stage.columns;
   plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
+  stage.image_bytes = conv.filter[0] * stage.plane_bytes;
   // The last tiles read what nobody wants.
-  stage.bytes =
-      conv.filter[0] * stage.plane_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
+  stage.bytes = plan.block_images * stage.image_bytes + plan.grid.rows() * stage.column_bytes +
+                kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   // A step's taps overlap in what they read: they follow one another.
   for (std::int64_t step = 0; step < plan.steps; ++step)
@@ -157,11 +169,10 @@ bool has_whole_strips(const MatrixPlan& plan) {
 /// window; a window's input by the next tile of channels.
 Far far_operand(const MatrixPlan& plan) {
   constexpr std::int64_t kNearest = 48 << 10, kFewStrips = 2;
-  const ConvGeometry& conv = plan.shape.conv;
   const std::int64_t strips = plan.window_calls();
   const std::int64_t weights =
       (strips == 1 ? plan.group_vectors() : plan.grid.channels) * plan.vector_bytes();
-  const std::int64_t input = plan.config.staged ? conv.filter[0] * plan.stage.plane_bytes
+  const std::int64_t input = plan.config.staged ? plan.block_images * plan.stage.image_bytes
                                                 : plan.block_columns * plan.pixel_bytes;
   if (input + weights <= kNearest) return Far::nothing;
   if (strips <= kFewStrips) return Far::weights;
@@ -282,6 +293,12 @@ std::int64_t gap_columns(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (joining_saves(shape, product)) return 0;
   return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
+}
+
+std::int64_t image_positions(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  return phase_length(conv, 1, conv.output.len[3]) *
+         (conv.output.len[4] + gap_columns(shape, product));
 }
 
 bool lies_by_plane(const DirectShape& shape, Product product) {

@@ -22,6 +22,7 @@ struct MatrixStage {
   std::int64_t rows = 0, columns = 0;
   std::int64_t lane_bytes = 0;  ///< by plane
   std::int64_t column_bytes = 0, row_bytes = 0, phase_bytes = 0, plane_bytes = 0;
+  std::int64_t image_bytes = 0;  ///< from one image of a window to the next
   std::int64_t bytes = 0;
   std::int64_t phase(const ConvGeometry& conv, std::int64_t row, std::int64_t column) const;
 };
@@ -64,6 +65,7 @@ struct MatrixPlan {
   int tail_vectors = 0;
 
   std::int64_t block_rows = 0, block_columns = 0;  ///< output pixels of a window, at most
+  std::int64_t block_images = 1;                   ///< more than one: of whole, small images
   /// The output's rows follow one another, and tiles do not start with them. They run on where
   /// positions do as well, or windows have a single row: a tile's pixels are one run.
   bool even_rows = false, runs_on = false;
@@ -102,9 +104,13 @@ struct MatrixPlan {
     return (tiles_of_channels - 1) * grid.channels + tail_vectors;
   }
 
-  /// Calls of kernels for a window of full size and one tile of channels.
+  /// Calls of kernels for so many pixels of an image and one tile of channels.
+  std::int64_t image_calls(std::int64_t rows, std::int64_t columns) const {
+    return ceil_div(tiles(rows, columns), grid.pixels);
+  }
+  /// The same for a window of full size.
   std::int64_t window_calls() const {
-    return ceil_div(tiles(block_rows, block_columns), grid.pixels);
+    return block_images * image_calls(block_rows, block_columns);
   }
   /// Whole planes of a tile of channels are finished together, and are one region of memory.
   bool finishes_planes() const;
@@ -137,6 +143,8 @@ bool joining_saves(const DirectShape& shape, Product product);
 
 /// Staged positions between two rows of a window that is as wide as the output.
 std::int64_t gap_columns(const DirectShape& shape, Product product);
+/// Staged positions, of each phase, of a whole image.
+std::int64_t image_positions(const DirectShape& shape, Product product);
 
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
                        const MatrixConfig& config);

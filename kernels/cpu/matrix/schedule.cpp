@@ -12,13 +12,15 @@ namespace fuseplan::cpu {
 MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights_are_raw)
     : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;
-  planes_ = conv.output.len[0] * conv.groups * conv.output.len[2];
   cut(plan.block_rows, plan.block_columns);
+  cut_images(plan.block_images);
   const auto products = static_cast<double>(traits_of(plan.product).pairs.size());
   parts_ = parts_worth(conv, 1.2e7 / products, threads);
   if (weights_are_raw) return;
   while (parts_ > 1 && units() < kUnitsPerPart * parts_) {
-    if (rows_ > 1)
+    if (images_ > 1)
+      cut_images(ceil_div(images_, 2));
+    else if (rows_ > 1)
       cut(ceil_div(rows_, 2), columns_);
     else if (columns_ > plan_.grid.rows())
       cut(rows_, round_up(ceil_div(columns_, 2), plan_.grid.rows()));
@@ -38,7 +40,9 @@ void MatrixSchedule::avoid_shared_windows() {
   if (!plan_.config.staged || plan_.config.by_plane || !is_near) return;
   if (windows() % parts_ == 0 || windows() >= kFewWindows * parts_) return;
   const auto dealt = [&](std::int64_t windows) { return round_up(windows, std::int64_t{parts_}); };
-  if (output.len[3] >= kManyStrips * parts_)
+  if (images_ > 1)
+    cut_images(ceil_div(output.len[0], dealt(image_windows_)));
+  else if (output.len[3] >= kManyStrips * parts_)
     cut(ceil_div(output.len[3], dealt(row_windows_)), columns_);
   else if (output.len[3] == 1 && strips() >= kManyStrips * parts_)
     cut(rows_, ceil_div(strips(), dealt(column_windows_)) * plan_.grid.rows());
@@ -52,18 +56,35 @@ void MatrixSchedule::cut(std::int64_t rows, std::int64_t columns) {
   columns_ = std::min(columns, ceil_div(strips(), column_windows_) * plan_.grid.rows());
 }
 
+void MatrixSchedule::cut_images(std::int64_t images) {
+  images_ = images;
+  image_windows_ = images > 1 ? ceil_div(plan_.shape.conv.output.len[0], images) : 1;
+}
+
+std::int64_t MatrixSchedule::planes() const {
+  const ConvGeometry& conv = plan_.shape.conv;
+  return (images_ > 1 ? 1 : conv.output.len[0]) * conv.groups * conv.output.len[2];
+}
+
 std::int64_t MatrixSchedule::strips() const {
   return ceil_div(plan_.shape.conv.output.len[4], std::int64_t{plan_.grid.rows()});
 }
 
-// Windows' rows, and strips of columns, differ by one at most.
-MatrixWindow MatrixSchedule::window_of_plane(std::int64_t index) const {
+// Windows' images, rows, and strips of columns, differ by one at most.
+MatrixWindow MatrixSchedule::window_of_plane(std::int64_t at) const {
   const View& output = plan_.shape.conv.output;
-  const Range rows = split(output.len[3], static_cast<int>(row_windows_),
-                           static_cast<int>(index / column_windows_));
-  const Range columns =
-      split(strips(), static_cast<int>(column_windows_), static_cast<int>(index % column_windows_));
+  Digits index(at);
+  const auto part_of = [](std::int64_t all, std::int64_t windows, std::int64_t window) {
+    return split(all, static_cast<int>(windows), static_cast<int>(window));
+  };
+  const Range columns = part_of(strips(), column_windows_, index.take(column_windows_));
+  const Range rows = part_of(output.len[3], row_windows_, index.take(row_windows_));
   MatrixWindow window;
+  if (images_ > 1) {
+    const Range images = part_of(output.len[0], image_windows_, index.rest());
+    window.image = images.first;
+    window.images = images.last - images.first;
+  }
   window.row = rows.first;
   window.rows = rows.last - rows.first;
   window.column = columns.first * plan_.grid.rows();
@@ -76,7 +97,7 @@ MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
   MatrixWindow window = window_of_plane(index.take(windows_per_plane()));
   window.plane = index.take(plan_.shape.conv.output.len[2]);
   window.group = index.take(plan_.shape.conv.groups);
-  window.image = index.rest();
+  window.image += index.rest();
   return window;
 }
 
@@ -86,12 +107,12 @@ std::int64_t MatrixSchedule::first(int part) const {
   if (part == parts_) return units();
   const auto work_of = [&](std::int64_t index) {
     const MatrixWindow window = window_of_plane(index);
-    return plan_.tiles(window.rows, window.columns) * plan_.group_vectors();
+    return window.images * plan_.tiles(window.rows, window.columns) * plan_.group_vectors();
   };
   std::int64_t per_plane = 0;
   for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += work_of(i);
   const Place place =
-      place_of(planes_ * per_plane * part / parts_, windows_per_plane(), per_plane, work_of);
+      place_of(planes() * per_plane * part / parts_, windows_per_plane(), per_plane, work_of);
   const std::int64_t work = work_of(place.block % windows_per_plane());
   const std::int64_t vectors = place.done * plan_.group_vectors() / work;
   const std::int64_t tiles = (vectors + plan_.grid.channels / 2) / plan_.grid.channels;

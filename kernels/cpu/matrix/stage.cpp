@@ -44,30 +44,33 @@ MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
 const std::byte* MatrixStager::stage(const void* input, const MatrixWindow& window) {
   const ConvGeometry& conv = plan_.source;
   const auto& stride = conv.input.stride;
-  const auto* image = static_cast<const std::byte*>(input) +
-                      (window.image * stride[0] + window.group * conv.group_inputs * stride[1]) *
-                          plan_.source_element();
-  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
-  if (plan_.config.by_plane) {
-    stage_lanes(image, window, columns);
-    return stage_;
+  for (std::int64_t i = 0; i < window.images; ++i) {
+    const std::int64_t first =
+        (window.image + i) * stride[0] + window.group * conv.group_inputs * stride[1];
+    const auto* image = static_cast<const std::byte*>(input) + first * plan_.source_element();
+    std::byte* to = stage_ + i * plan_.stage.image_bytes;
+    plan_.config.by_plane ? stage_lanes(image, window, to) : stage_image(image, window, to);
   }
+  return stage_;
+}
+
+void MatrixStager::stage_image(const std::byte* image, const MatrixWindow& window, std::byte* to) {
+  const ConvGeometry& conv = plan_.source;
   const StagedAxis rows = staged_axis(conv, 1, window.row, window.rows);
-  for_each_row(image, window, [&](const std::byte* from, std::int64_t row, std::byte* to) {
+  for_each_row(image, window, to, [&](const std::byte* from, std::int64_t row, std::byte* place) {
     if (plan_.config.joined) {
-      join_row(from, window, row, to);
+      join_row(from, window, row, place);
     } else if (from != nullptr) {
-      copy_row(from, window, row + 1 < rows.end ? rows.step * stride[3] : 0, to);
+      copy_row(from, window, row + 1 < rows.end ? rows.step * conv.input.stride[3] : 0, place);
     } else {
-      clear_row(to);
+      clear_row(place);
     }
   });
-  return stage_;
 }
 
 /// body(from, row, to) for all rows of the window; from nowhere if the image has none there.
 template <typename F>
-void MatrixStager::for_each_row(const std::byte* image, const MatrixWindow& window,
+void MatrixStager::for_each_row(const std::byte* image, const MatrixWindow& window, std::byte* to,
                                 const F& body) const {
   const ConvGeometry& conv = plan_.source;
   const auto& stride = conv.input.stride;
@@ -82,7 +85,7 @@ void MatrixStager::for_each_row(const std::byte* image, const MatrixWindow& wind
       const std::byte* from =
           image + (plane * stride[2] + rows.index(h) * stride[3]) * plan_.source_element();
       body(exists ? from : nullptr, h,
-           stage_ + d * plan_.stage.plane_bytes + plan_.stage.phase(plan_.shape.conv, h, 0) +
+           to + d * plan_.stage.plane_bytes + plan_.stage.phase(plan_.shape.conv, h, 0) +
                h / row_phases * plan_.stage.row_bytes);
     }
   }
@@ -95,9 +98,9 @@ void MatrixStager::clear_row(std::byte* to) {
 }
 
 /// Two planes after two: the rows of a plane are near each other.
-void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& window,
-                               const StagedAxis& columns) {
+void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& window, std::byte* to) {
   const ConvGeometry& conv = plan_.source;
+  const StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   const std::int64_t element = plan_.source_element(), plane = conv.input.stride[1] * element;
   const std::int64_t phases = staged_step(conv, 2), count = columns.end - columns.begin;
   const std::int64_t first =
@@ -107,14 +110,14 @@ void MatrixStager::stage_lanes(const std::byte* image, const MatrixWindow& windo
     const std::int64_t channel = 2 * lane;
     const std::int64_t at =
         lane / kTileRows * plan_.step_bytes + lane % kTileRows * plan_.stage.lane_bytes;
-    for_each_row(image, window, [&](const std::byte* from, std::int64_t, std::byte* to) {
+    for_each_row(image, window, to, [&](const std::byte* from, std::int64_t, std::byte* place) {
       if (from != nullptr) from += channel * plane;
       for (std::int64_t i = kPlanesAhead; i < kPlanesAhead + 2; ++i)
         if (from != nullptr && channel + i < conv.group_inputs)
           ahead.ask(from + i * plane + first, count);
       for (std::int64_t phase = 0; phase < phases; ++phase)
         copy_lane(from, channel, phase_of(columns, phase, phases),
-                  to + phase * plan_.stage.phase_bytes + at);
+                  place + phase * plan_.stage.phase_bytes + at);
     });
   }
 }

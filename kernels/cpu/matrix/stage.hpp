@@ -24,9 +24,11 @@ class MatrixStager {
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(std::byte* to);
+  void stage_image(const std::byte* image, const MatrixWindow& window, std::byte* to);
   template <typename F>
-  void for_each_row(const std::byte* image, const MatrixWindow& window, const F& body) const;
-  void stage_lanes(const std::byte* image, const MatrixWindow& window, const StagedAxis& columns);
+  void for_each_row(const std::byte* image, const MatrixWindow& window, std::byte* to,
+                    const F& body) const;
+  void stage_lanes(const std::byte* image, const MatrixWindow& window, std::byte* to);
   /// Two channels of a row of the window, or zeros.
   void copy_lane(const std::byte* from, std::int64_t channel, const StagedAxis& columns,
                  std::byte* to);

@@ -87,10 +87,17 @@ bool is_small(const DirectShape& shape, Product product) {
          kTallGrid.rows();
 }
 
+/// Whether a window has room for several images: those use the weights one after another.
+bool shares_windows(const DirectShape& shape, Product product) {
+  const std::int64_t room = kWindowBytes / input_bytes(shape, product);
+  return shape.conv.output.len[0] > 1 && 2 * image_positions(shape, product) <= room;
+}
+
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
 /// tall kernels read them once.
 bool prefers_tall(const DirectShape& shape, Product product) {
   return traits_of(product).is_split() && shape.taps() > 1 && is_small(shape, product) &&
+         !shares_windows(shape, product) &&
          shape.conv.groups * weight_bytes(shape, product) > kKeptWeights;
 }
 
