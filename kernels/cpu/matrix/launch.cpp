@@ -278,11 +278,11 @@ class Walk {
   bool strip_waits_ = false;  ///< to be finished, in the tiles; the chain points there
   ChainWalk::Index waiting_{};
   const std::byte *staged_ = nullptr, *input_ = nullptr;  ///< the window's input, and the image's
-  const std::byte* next_ = nullptr;  ///< weights that will be wanted next
+  const std::byte* next_ = nullptr;                       ///< weights that will be wanted next
   MatrixWindow window_;
   std::int64_t image_ = 0;
   std::int64_t positions_ = 0, tiles_ = 0, whole_strips_ = 0, calls_ = 0;  ///< of an image's part
-  const std::byte* weights_ = nullptr;                         ///< of its group
+  const std::byte* weights_ = nullptr;                                     ///< of its group
   std::byte* tile_weights_ = nullptr;  ///< packed in passing, if the weights are raw
   std::int64_t weight_bytes_ = 0;      ///< of a tile of channels
   MatrixTileCall call_;

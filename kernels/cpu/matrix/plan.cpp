@@ -118,8 +118,8 @@ void stage_window(MatrixPlan& plan) {
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   stage.image_bytes = conv.filter[0] * stage.plane_bytes;
   // The last tiles read what nobody wants.
-  stage.bytes = plan.block_images * stage.image_bytes + plan.grid.rows() * stage.column_bytes +
-                kTileBytes;
+  stage.bytes =
+      plan.block_images * stage.image_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   // A step's taps overlap in what they read: they follow one another.
   for (std::int64_t step = 0; step < plan.steps; ++step)

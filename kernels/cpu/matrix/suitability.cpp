@@ -18,6 +18,8 @@ namespace {
 // is waited for, while the direct kernel multiplies.
 constexpr double kTileProduct = 19, kMultiplyAdd = 1 / 29.0;
 constexpr double kMoved = 0.5, kTurned = 0.8, kWaited = 0.45;
+// A byte of weights from behind the second-level cache, asked for while others are in use.
+constexpr double kStreamed = 0.03;
 
 double real(std::int64_t count) { return static_cast<double>(count); }
 
@@ -35,14 +37,37 @@ std::int64_t tiles_of(const DirectShape& shape, Product product) {
   return output.len[2] * ceil_div((output.len[3] - 1) * width + output.len[4], kTileRows);
 }
 
-/// Values of the input that are staged for an output pixel: windows of large filters overlap.
-double staged_per_pixel(const DirectShape& shape, Product product) {
-  const ConvGeometry& conv = shape.conv;
+/// What a window takes of one image, and of how many it does.
+struct WindowShape {
+  std::int64_t rows, columns, images;
+};
+WindowShape window_of(const DirectShape& shape, Product product) {
+  const View& output = shape.conv.output;
   const std::int64_t block = matrix_tuning_space(shape, product).front().block;
-  const std::int64_t width = conv.output.len[4], columns = std::min(width, block);
-  const std::int64_t rows = std::clamp<std::int64_t>(block / width, 1, conv.output.len[3]);
-  return real(staged_length(conv, 1, rows)) / real(rows) * real(staged_length(conv, 2, columns)) /
-         real(columns) * real(conv.filter[0]) * real(conv.group_inputs);
+  const std::int64_t rows = std::clamp<std::int64_t>(block / output.len[4], 1, output.len[3]);
+  const bool whole = rows == output.len[3] && output.len[4] <= block && output.len[2] == 1;
+  const std::int64_t images = whole ? block / image_positions(shape, product) : 1;
+  return {rows, std::min(output.len[4], block), std::clamp<std::int64_t>(images, 1, output.len[0])};
+}
+
+/// Values of the input that are staged for an output pixel: windows of large filters overlap.
+double staged_per_pixel(const DirectShape& shape, const WindowShape& window) {
+  const ConvGeometry& conv = shape.conv;
+  return real(staged_length(conv, 1, window.rows)) / real(window.rows) *
+         real(staged_length(conv, 2, window.columns)) / real(window.columns) *
+         real(conv.filter[0]) * real(conv.group_inputs);
+}
+
+/// Bytes of weights that windows of one image and group fetch from behind the second-level cache.
+double streamed_weights(const DirectShape& shape, Product product, const WindowShape& window) {
+  const ConvGeometry& conv = shape.conv;
+  const ProductTraits& traits = traits_of(product);
+  const std::int64_t bytes =
+      conv.group_outputs * conv.group_inputs * shape.taps() * traits.element * traits.pieces;
+  if (conv.groups * bytes <= kKeptWeights) return 0;
+  const std::int64_t windows = conv.output.len[2] * ceil_div(conv.output.len[3], window.rows) *
+                               ceil_div(conv.output.len[4], window.columns);
+  return real(bytes) * real(windows) / real(window.images);
 }
 
 }  // namespace
@@ -58,6 +83,7 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const double products = real(tiles_of(shape, product)) * real(ceil_div(outputs, kTileLanes)) *
                           real(terms_of(shape, product)) *
                           real(std::ssize(traits_of(product).pairs)) * kTileProduct;
+  const WindowShape window = window_of(shape, product);
   const bool planes = prefers_planes(shape, product);
   const auto moved = [&](const View& view) {
     return planes || view.stride[1] == 1 ? kMoved : kTurned;
@@ -65,9 +91,10 @@ double matrix_speedup(const DirectShape& shape, Product product) {
   const std::int64_t bytes =
       conv.input.elements() * static_cast<std::int64_t>(size_of(shape.input));
   const double moves = pixels * real(outputs) * moved(conv.output) +
-                       pixels * staged_per_pixel(shape, product) *
+                       pixels * staged_per_pixel(shape, window) *
                            (moved(conv.input) + (bytes > kFarBytes ? kWaited : 0));
-  return direct / (products + moves);
+  const double streams = streamed_weights(shape, product, window) * kStreamed;
+  return direct / (products + moves + streams);
 }
 
 }  // namespace fuseplan::cpu
