@@ -13,7 +13,7 @@ namespace {
 /// Of numbers in pieces: those of f32 leave something out, and neither is worth it everywhere.
 void need_gain(const Question& question, Verdict& verdict) {
   // Of models: Winograd's error is larger, and it should bring something.
-  constexpr double kLeastSpeedup = 1.2, kLeastGain = 1.1;
+  constexpr double kLeastSpeedup = 1.2, kLeastGain = 1.05;
   verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                "it multiplies and adds pieces of the numbers", 0);
   const double speedup = cpu::matrix_speedup(question.problem);

@@ -23,7 +23,7 @@ TEST(MatrixConditions, TakesWhatItIsFasterFor) {
                            "f32:16x512x14x14;conv(f32:512x512x3x3,pad=1x1,stride=2x2)",
                            "f32:1x3x224x224:nhwc;conv(f32:64x3x7x7,pad=3x3,stride=2x2)",
                            "f32:1x240x28x28;conv(f32:240x80x1x1,groups=3)",
-                           "f32:1x256x14x14:nhwc;conv(f32:256x256x3x3,pad=1x1,deterministic)",
+                           "f32:1x512x7x7:nhwc;conv(f32:512x512x3x3,pad=1x1,deterministic)",
                            "f16:1x64x56x56:nhwc;conv(f16:64x64x3x3,pad=1x1)",
                            "f16:1x64x56x56;conv(f16:64x64x1x1)->f32:1x64x56x56",
                            "bf16:1x16x1x1;conv(bf16:16x16x1x1,strict)",
@@ -46,6 +46,9 @@ TEST(MatrixConditions, RefusesTheRestAndSaysWhy) {
       {"f32:1x64x300x300;conv(f32:64x64x200x200)", RejectCode::Size},
       {"bf16:1x64x300x300;conv(bf16:64x64x200x200)", RejectCode::Size},
       {"f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1)", RejectCode::Size},
+      // Weights of 14 MB for each of four windows, or for every three images.
+      {"f32:1x512x28x28:nhwc;conv(f32:512x512x3x3,pad=1x1)", RejectCode::Size},
+      {"f32:16x512x7x7:nhwc;conv(f32:512x512x3x3,pad=1x1)", RejectCode::Size},
       {"f32:1x256x14x14;conv(f32:64x256x1x1)->f32:1x64x14x14:s25088,392,28,2", RejectCode::Layout},
   };
   for (const auto& [text, code] : cases) expect_refused(ask(text), code, text);

@@ -33,6 +33,10 @@ constexpr Case kCases[] = {
     {"bf16:1x64x41x301:nhwc;conv(bf16:65x64x1x1)", Product::bf16},
     {"u8:2x64x3x35x37:ndhwc;conv(i8:96x64x3x3x3,pad=1x1x1)->u8:2x96x3x35x37:ndhwc",
      Product::unsigned_bytes},
+    // Images that share windows, some of which have one fewer.
+    {"bf16:11x256x7x7;conv(bf16:80x256x3x3,pad=1x1)", Product::bf16},
+    {"u8:5x64x6x7:nhwc;conv(i8:96x32x3x3,pad=1x1,stride=2x2,groups=2)->u8:5x96x3x4:nhwc",
+     Product::unsigned_bytes},
 };
 
 // The recipe's first configurations, so the schedule has windows of every kind.
@@ -67,15 +71,18 @@ TEST(MatrixSchedule, EveryPixelIsInOneWindow) {
       std::vector<char> seen(static_cast<std::size_t>(planes * output.len[3] * output.len[4]));
       for (const MatrixWindow& window : windows_of(plan, schedule)) {
         ASSERT_GT(pixels_of(window), 0);
+        ASSERT_LE(window.images, plan.block_images);
         ASSERT_LE(window.rows, plan.block_rows);
         ASSERT_LE(window.columns, plan.block_columns);
-        const std::int64_t plane =
-            (window.image * plan.shape.conv.groups + window.group) * output.len[2] + window.plane;
-        for (std::int64_t row = window.row; row < window.row + window.rows; ++row)
-          for (std::int64_t column = window.column; column < window.column + window.columns;
-               ++column)
-            ++seen.at(
-                static_cast<std::size_t>((plane * output.len[3] + row) * output.len[4] + column));
+        for (std::int64_t i = 0; i < window.images * window.rows * window.columns; ++i) {
+          const std::int64_t column = window.column + i % window.columns;
+          const std::int64_t row = window.row + i / window.columns % window.rows;
+          const std::int64_t image = window.image + i / window.columns / window.rows;
+          const std::int64_t plane =
+              (image * plan.shape.conv.groups + window.group) * output.len[2] + window.plane;
+          ++seen.at(
+              static_cast<std::size_t>((plane * output.len[3] + row) * output.len[4] + column));
+        }
       }
       EXPECT_TRUE(std::ranges::all_of(seen, [](char count) { return count == 1; })) << threads;
     }
@@ -94,7 +101,7 @@ TEST(MatrixSchedule, PartsAreNearlyEqual) {
         std::int64_t work = 0;
         for (std::int64_t unit = schedule.first(part); unit < schedule.first(part + 1); ++unit) {
           const MatrixWindow window = schedule.window(unit);
-          const std::int64_t own = plan.tiles(window.rows, window.columns) *
+          const std::int64_t own = window.images * plan.tiles(window.rows, window.columns) *
                                    plan.vectors_of(schedule.channel_tile(unit));
           largest_unit = std::max(largest_unit, own);
           work += own;
@@ -108,6 +115,26 @@ TEST(MatrixSchedule, PartsAreNearlyEqual) {
             << threads;
     }
   });
+}
+
+// Weights from behind the second-level cache come once for several images.
+TEST(MatrixSchedule, SmallImagesShareWindows) {
+  const auto windows = [](const char* text, int threads) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    const MatrixPlan plan = matrix_plan(cpu::direct_shape(problem, chain), chain, Product::bf16,
+                                        matrix_configs(problem, chain).front());
+    return MatrixSchedule(plan, threads).windows();
+  };
+  const char *small = "bf16:16x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)",
+             *near = "bf16:16x64x7x7:nhwc;conv(bf16:64x64x3x3,pad=1x1)",
+             *large = "bf16:4x64x56x56:nhwc;conv(bf16:64x64x3x3,pad=1x1)";
+  EXPECT_EQ(windows(small, 1), 2);
+  // Threads share windows rather than read the weights more often, but for few weights.
+  EXPECT_EQ(windows(small, 2), 2);
+  EXPECT_EQ(windows(near, 1), 1);
+  EXPECT_GE(windows(near, 2), 2);
+  EXPECT_GE(windows(large, 1), 4);
 }
 
 // Both threads would stage a window that they share.
