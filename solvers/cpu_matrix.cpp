@@ -12,8 +12,10 @@ namespace {
 
 /// Of numbers in pieces: those of f32 leave something out, and neither is worth it everywhere.
 void need_gain(const Question& question, Verdict& verdict) {
-  // Of models: Winograd's error is larger, and it should bring something.
-  constexpr double kLeastSpeedup = 1.2, kLeastGain = 1.05;
+  // Of models: Winograd's error is larger, and it should bring something; more where tiles multiply
+  // exactly.
+  constexpr double kLeastSpeedup = 1.2, kGainOverExact = 1.2, kGain = 1.05;
+  const double least_gain = question.problem.input().dtype == DType::f16 ? kGainOverExact : kGain;
   verdict.need(!question.problem.conv()->conv.strict, RejectCode::Attribute, "strict", "1", "0",
                "it multiplies and adds pieces of the numbers", 0);
   const double speedup = cpu::matrix_speedup(question.problem);
@@ -21,7 +23,7 @@ void need_gain(const Question& question, Verdict& verdict) {
   if (!cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
     least = std::max(
         least, cpu::winograd_speedup(question.problem, question.traits.isa, rates_of(question)) /
-                   kLeastGain);
+                   least_gain);
   verdict.need(speedup >= least, RejectCode::Size, "expected speed",
                fmt::format("{:.2f} of the direct kernel's", speedup),
                fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);
