@@ -97,12 +97,12 @@ void lay_out_planes(MatrixPlan& plan) {
                round_up(plan.positions(plan.block_rows, plan.block_columns), plan.grid.rows()));
 }
 
-/// Small images share a window, so that weights that come from afar come for several at once. What
-/// a filter puts between rows takes room, too.
+/// Small images share a window where weights come from afar: they come for several at once. What a
+/// filter puts between rows takes room, too.
 std::int64_t images_of(const MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const bool whole = plan.block_rows == output.len[3] && plan.block_columns == output.len[4];
-  if (!whole || output.len[2] > 1) return 1;
+  if (!whole || output.len[2] > 1 || weights_stay(plan.shape, plan.product)) return 1;
   return std::clamp<std::int64_t>(plan.config.block / (plan.stage.rows * plan.stage.columns), 1,
                                   output.len[0]);
 }
@@ -293,6 +293,12 @@ std::int64_t gap_columns(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (joining_saves(shape, product)) return 0;
   return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
+}
+
+std::int64_t weight_bytes(const DirectShape& shape, Product product) {
+  const ProductTraits& traits = traits_of(product);
+  return shape.conv.group_inputs * shape.conv.group_outputs * shape.taps() * traits.element *
+         traits.pieces;
 }
 
 std::int64_t image_positions(const DirectShape& shape, Product product) {

@@ -129,6 +129,13 @@ struct MatrixPlan {
 /// Bytes of packed weights that a second-level cache of 2 MB keeps from window to window.
 inline constexpr std::int64_t kKeptWeights = 1280 << 10;
 
+/// Bytes of a group's weights, in pieces if the product has any, without what fills up tiles.
+std::int64_t weight_bytes(const DirectShape& shape, Product product);
+/// Whether all weights stay near from window to window.
+inline bool weights_stay(const DirectShape& shape, Product product) {
+  return shape.conv.groups * weight_bytes(shape, product) <= kKeptWeights;
+}
+
 /// Pixels of an image that keep kernels busy by themselves.
 inline constexpr std::int64_t kLargeImage = 196;
 

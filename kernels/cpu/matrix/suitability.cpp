@@ -46,7 +46,8 @@ WindowShape window_of(const DirectShape& shape, Product product) {
   const std::int64_t block = matrix_tuning_space(shape, product).front().block;
   const std::int64_t rows = std::clamp<std::int64_t>(block / output.len[4], 1, output.len[3]);
   const bool whole = rows == output.len[3] && output.len[4] <= block && output.len[2] == 1;
-  const std::int64_t images = whole ? block / image_positions(shape, product) : 1;
+  const bool shares = whole && !weights_stay(shape, product);
+  const std::int64_t images = shares ? block / image_positions(shape, product) : 1;
   return {rows, std::min(output.len[4], block), std::clamp<std::int64_t>(images, 1, output.len[0])};
 }
 
@@ -61,13 +62,10 @@ double staged_per_pixel(const DirectShape& shape, const WindowShape& window) {
 /// Bytes of weights that windows of one image and group fetch from behind the second-level cache.
 double streamed_weights(const DirectShape& shape, Product product, const WindowShape& window) {
   const ConvGeometry& conv = shape.conv;
-  const ProductTraits& traits = traits_of(product);
-  const std::int64_t bytes =
-      conv.group_outputs * conv.group_inputs * shape.taps() * traits.element * traits.pieces;
-  if (conv.groups * bytes <= kKeptWeights) return 0;
+  if (weights_stay(shape, product)) return 0;
   const std::int64_t windows = conv.output.len[2] * ceil_div(conv.output.len[3], window.rows) *
                                ceil_div(conv.output.len[4], window.columns);
-  return real(bytes) * real(windows) / real(window.images);
+  return real(weight_bytes(shape, product)) * real(windows) / real(window.images);
 }
 
 }  // namespace

@@ -39,12 +39,6 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
   return is_large && by_pixel ? std::max(kFewest, kFewPages / pixel) : output.pixels();
 }
 
-std::int64_t weight_bytes(const DirectShape& shape, Product product) {
-  const ProductTraits& traits = traits_of(product);
-  return shape.conv.group_inputs * shape.conv.group_outputs * shape.taps() * traits.element *
-         traits.pieces;
-}
-
 /// Windows are small where weights stay near, so that input and output stay nearer; otherwise they
 /// are as large as the second-level cache allows.
 std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid& grid) {
@@ -90,15 +84,15 @@ bool is_small(const DirectShape& shape, Product product) {
 /// Whether a window has room for several images: those use the weights one after another.
 bool shares_windows(const DirectShape& shape, Product product) {
   const std::int64_t room = kWindowBytes / input_bytes(shape, product);
-  return shape.conv.output.len[0] > 1 && 2 * image_positions(shape, product) <= room;
+  return shape.conv.output.len[0] > 1 && !weights_stay(shape, product) &&
+         2 * image_positions(shape, product) <= room;
 }
 
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
 /// tall kernels read them once.
 bool prefers_tall(const DirectShape& shape, Product product) {
   return traits_of(product).is_split() && shape.taps() > 1 && is_small(shape, product) &&
-         !shares_windows(shape, product) &&
-         shape.conv.groups * weight_bytes(shape, product) > kKeptWeights;
+         !shares_windows(shape, product) && !weights_stay(shape, product);
 }
 
 TileGrid grid_of(const DirectShape& shape, Product product) {
