@@ -302,9 +302,10 @@ std::int64_t weight_bytes(const DirectShape& shape, Product product) {
 }
 
 std::int64_t image_positions(const DirectShape& shape, Product product) {
+  constexpr std::int64_t kMost = 1 << 30;  // each way, so that absurd shapes do not overflow
   const ConvGeometry& conv = shape.conv;
-  return phase_length(conv, 1, conv.output.len[3]) *
-         (conv.output.len[4] + gap_columns(shape, product));
+  return std::min(kMost, phase_length(conv, 1, conv.output.len[3])) *
+         std::min(kMost, conv.output.len[4] + gap_columns(shape, product));
 }
 
 bool lies_by_plane(const DirectShape& shape, Product product) {

@@ -84,8 +84,9 @@ bool is_small(const DirectShape& shape, Product product) {
 /// Whether a window has room for several images: those use the weights one after another.
 bool shares_windows(const DirectShape& shape, Product product) {
   const std::int64_t room = kWindowBytes / input_bytes(shape, product);
-  return shape.conv.output.len[0] > 1 && !weights_stay(shape, product) &&
-         2 * image_positions(shape, product) <= room;
+  const View& output = shape.conv.output;
+  return output.len[0] > 1 && output.len[2] == 1 && !weights_stay(shape, product) &&
+         image_positions(shape, product) <= room / 2;
 }
 
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
