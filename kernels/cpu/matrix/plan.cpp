@@ -97,22 +97,11 @@ void lay_out_planes(MatrixPlan& plan) {
                round_up(plan.positions(plan.block_rows, plan.block_columns), plan.grid.rows()));
 }
 
-/// Small images share a window where weights come from afar: they come for several at once. What a
-/// filter puts between rows takes room, too.
-std::int64_t images_of(const MatrixPlan& plan) {
-  const View& output = plan.shape.conv.output;
-  const bool whole = plan.block_rows == output.len[3] && plan.block_columns == output.len[4];
-  if (!whole || output.len[2] > 1 || weights_stay(plan.shape, plan.product)) return 1;
-  return std::clamp<std::int64_t>(plan.config.block / (plan.stage.rows * plan.stage.columns), 1,
-                                  output.len[0]);
-}
-
 void stage_window(MatrixPlan& plan) {
   const ConvGeometry& conv = plan.shape.conv;
   MatrixStage& stage = plan.stage;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);
-  plan.block_images = images_of(plan);
   plan.pitch = stage.columns;
   plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
@@ -301,11 +290,13 @@ std::int64_t weight_bytes(const DirectShape& shape, Product product) {
          traits.pieces;
 }
 
-std::int64_t image_positions(const DirectShape& shape, Product product) {
-  constexpr std::int64_t kMost = 1 << 30;  // each way, so that absurd shapes do not overflow
+std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block) {
   const ConvGeometry& conv = shape.conv;
-  return std::min(kMost, phase_length(conv, 1, conv.output.len[3])) *
-         std::min(kMost, conv.output.len[4] + gap_columns(shape, product));
+  const View& output = conv.output;
+  const std::int64_t rows = phase_length(conv, 1, output.len[3]);
+  const std::int64_t columns = output.len[4] + gap_columns(shape, product);
+  if (output.len[2] > 1 || weights_stay(shape, product) || columns > block) return 1;
+  return std::clamp<std::int64_t>(block / columns / rows, 1, output.len[0]);
 }
 
 bool lies_by_plane(const DirectShape& shape, Product product) {
@@ -349,6 +340,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish.bf16 = product == Product::bf16;
   plan.in_strips = !config.by_plane && strip_finisher_takes(plan.finish);
   cut_blocks(plan);
+  if (config.staged) plan.block_images = images_of_window(shape, product, config.block);
   config.staged ? stage_window(plan) : read_in_place(plan);
   const std::int64_t width = shape.conv.output.len[4];
   plan.even_rows = has_even_rows(plan);

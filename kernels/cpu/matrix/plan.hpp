@@ -13,7 +13,7 @@
 
 namespace fuseplan::cpu {
 
-/// How a window's input lies in scratch: [plane tap][row phase][column
+/// How a window's input lies in scratch: [image][plane tap][row phase][column
 /// phase][row][column][step][piece][channel], or, by plane, [plane tap][row phase][column
 /// phase][step][piece][lane of channels][row][column]. Entries that a stride of s takes in s turns
 /// are s phases, each contiguous, so that neighbouring outputs always read neighbours. Lengths of
@@ -150,8 +150,9 @@ bool joining_saves(const DirectShape& shape, Product product);
 
 /// Staged positions between two rows of a window that is as wide as the output.
 std::int64_t gap_columns(const DirectShape& shape, Product product);
-/// Staged positions, of each phase, of a whole image.
-std::int64_t image_positions(const DirectShape& shape, Product product);
+/// Small images share a window of so many pixels where weights come from afar: they come for
+/// several at once. What a filter puts between rows takes room, too. Otherwise 1.
+std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block);
 
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
                        const MatrixConfig& config);

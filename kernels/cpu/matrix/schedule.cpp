@@ -40,9 +40,7 @@ void MatrixSchedule::avoid_shared_windows() {
   if (!plan_.config.staged || plan_.config.by_plane || !is_near) return;
   if (windows() % parts_ == 0 || windows() >= kFewWindows * parts_) return;
   const auto dealt = [&](std::int64_t windows) { return round_up(windows, std::int64_t{parts_}); };
-  if (images_ > 1)
-    cut_images(ceil_div(output.len[0], dealt(image_windows_)));
-  else if (output.len[3] >= kManyStrips * parts_)
+  if (output.len[3] >= kManyStrips * parts_)
     cut(ceil_div(output.len[3], dealt(row_windows_)), columns_);
   else if (output.len[3] == 1 && strips() >= kManyStrips * parts_)
     cut(rows_, ceil_div(strips(), dealt(column_windows_)) * plan_.grid.rows());

@@ -45,10 +45,7 @@ WindowShape window_of(const DirectShape& shape, Product product) {
   const View& output = shape.conv.output;
   const std::int64_t block = matrix_tuning_space(shape, product).front().block;
   const std::int64_t rows = std::clamp<std::int64_t>(block / output.len[4], 1, output.len[3]);
-  const bool whole = rows == output.len[3] && output.len[4] <= block && output.len[2] == 1;
-  const bool shares = whole && !weights_stay(shape, product);
-  const std::int64_t images = shares ? block / image_positions(shape, product) : 1;
-  return {rows, std::min(output.len[4], block), std::clamp<std::int64_t>(images, 1, output.len[0])};
+  return {rows, std::min(output.len[4], block), images_of_window(shape, product, block)};
 }
 
 /// Values of the input that are staged for an output pixel: windows of large filters overlap.

@@ -83,10 +83,8 @@ bool is_small(const DirectShape& shape, Product product) {
 
 /// Whether a window has room for several images: those use the weights one after another.
 bool shares_windows(const DirectShape& shape, Product product) {
-  const std::int64_t room = kWindowBytes / input_bytes(shape, product);
-  const View& output = shape.conv.output;
-  return output.len[0] > 1 && output.len[2] == 1 && !weights_stay(shape, product) &&
-         image_positions(shape, product) <= room / 2;
+  const std::int64_t room = std::max<std::int64_t>(1, kWindowBytes / input_bytes(shape, product));
+  return images_of_window(shape, product, room) > 1;
 }
 
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
