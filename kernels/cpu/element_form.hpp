@@ -13,8 +13,7 @@ template <typename SourceElement, typename StoredElement, unsigned kFlippedBits 
 struct ElementForm {
   using Source = SourceElement;
   using Stored = StoredElement;
-  static constexpr unsigned kFlipped = kFlippedBits;
-  static constexpr auto kZero = static_cast<Stored>(kFlipped);
+  static constexpr auto kZero = static_cast<Stored>(kFlippedBits);
 
   static Stored of(Source value) { return static_cast<Stored>(value ^ kZero); }
 

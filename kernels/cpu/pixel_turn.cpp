@@ -72,6 +72,16 @@ V load(const T* from, std::int64_t stride) {
   return Neighbours::every_other(first, second);
 }
 
+/// Asks for what will be wanted next of so many planes.
+template <typename Source>
+void ask_ahead(const Source* planes, std::int64_t count, const PixelBlock& block) {
+  if (block.ahead == 0) return;
+  const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(Source));
+  for (std::int64_t i = 0; i < count; ++i)
+    ahead.ask(reinterpret_cast<const std::byte*>(planes + i * block.channel_stride + block.ahead),
+              block.pixels);
+}
+
 /// In squares.
 template <typename F>
 void turn_squares(const void* from, const PixelBlock& block, void* to, std::int64_t step) {
@@ -82,13 +92,10 @@ void turn_squares(const void* from, const PixelBlock& block, void* to, std::int6
     return turn_each<F>(from, block, to, step);
   // The last squares are whole, too: some elements are copied twice.
   const auto start = [](std::int64_t at, std::int64_t all) { return std::min(at, all - kSide); };
-  const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(Source));
   for (std::int64_t next = 0; next < block.channels; next += kSide) {
     const std::int64_t c = start(next, block.channels);
     const auto* planes = static_cast<const Source*>(from) + c * block.channel_stride;
-    for (std::int64_t i = 0; i < kSide && block.ahead != 0; ++i)
-      ahead.ask(reinterpret_cast<const std::byte*>(planes + i * block.channel_stride + block.ahead),
-                block.pixels);
+    ask_ahead(planes, kSide, block);
     for (std::int64_t at = 0; at < block.pixels; at += kSide) {
       const std::int64_t p = start(at, block.pixels);
       Vector rows[kSide];
@@ -118,15 +125,12 @@ FUSEPLAN_AVX512 void turn_avx512(const void* from, const PixelBlock& block, void
   const auto* input = static_cast<const Source*>(from);
   auto* output = static_cast<Stored*>(to);
   const auto turn = moves_for(DType::f32, Isa::avx512).turn;
-  const RowsAhead ahead(block.pixel_stride, block.channel_stride, sizeof(Source));
   alignas(64) float joined[kWords * kWords], turned[kWords * kWords];
   for (std::int64_t c = 0; c < block.channels; c += kChannels) {
     const std::int64_t channels = std::min(kChannels, block.channels - c);
     const __mmask64 stored = ~__mmask64{0} >> (kChannels - channels) * sizeof(Stored);
     const auto* planes = input + c * block.channel_stride;
-    for (std::int64_t i = 0; i < channels && block.ahead != 0; ++i)
-      ahead.ask(reinterpret_cast<const std::byte*>(planes + i * block.channel_stride + block.ahead),
-                block.pixels);
+    ask_ahead(planes, channels, block);
     for (std::int64_t p = 0; p < block.pixels; p += kWords) {
       // The last are whole vectors, too, if there are as many: some are copied twice.
       const std::int64_t first = std::max<std::int64_t>(0, std::min(p, block.pixels - kWords));

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "base/status.hpp"
-#include "kernels/cpu/intrinsics.hpp"
 #include "kernels/cpu/moves.hpp"
 #include "kernels/cpu/pixel_pairs.hpp"
 #include "kernels/cpu/prefetch.hpp"
+#include "kernels/cpu/wide_elements.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -99,10 +99,6 @@ FUSEPLAN_AVX512 inline void store_split(const Pair& value, __m512i odd, std::byt
                                                   _mm512_castps_si512(high.piece[i])));
 }
 
-inline std::uint32_t first_bits(std::int64_t count) {
-  return count >= kPieceChannels ? ~0u : count <= 0 ? 0 : (1u << count) - 1;
-}
-
 FUSEPLAN_AVX512 inline Pair load(const float* from, std::uint32_t mask) {
   return {_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from),
           _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> kLanes), from + kLanes)};
@@ -123,7 +119,7 @@ FUSEPLAN_AVX512 void split_rows(const T* from, std::int64_t step, std::int64_t c
   for (std::int64_t p = 0; p < pixels; ++p, from += step) {
     std::byte* to = rows.to + p * rows.step;
     for (std::int64_t c = 0; c < channels; c += kPieceChannels, to += kPieces * kTileBytes)
-      store_split<kSide, kPieces>(load(from + c, first_bits(channels - c)), odd, to);
+      store_split<kSide, kPieces>(load(from + c, first_elements(channels - c)), odd, to);
   }
 }
 
@@ -165,7 +161,7 @@ FUSEPLAN_AVX512 void join_lanes(const float* even, const float* odd, std::int64_
                                 std::byte* to, std::int64_t piece_bytes) {
   constexpr __mmask32 kOddWords = 0xaaaaaaaa;
   for (std::int64_t p = 0; p < pixels; p += kLanes) {
-    const auto mask = static_cast<__mmask16>(first_bits(pixels - p));
+    const auto mask = static_cast<__mmask16>(first_elements(pixels - p));
     Pieces<kPieces> low, high;
     split_vector<Side::input>(_mm512_maskz_loadu_ps(mask, even + p), low);
     split_vector<Side::input>(_mm512_maskz_loadu_ps(mask, odd + p), high);
