@@ -163,6 +163,11 @@ TEST_P(MatrixConv, EveryConfiguration) {
       // Many weights: images share windows, the last with fewer. Phases and groups.
       {{5, 400, 3, 2}, {370, 400, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       {{3, 400, 4, 3}, {740, 200, 3, 3}, {{1, 0}, {1, 1}, {2, 2}, {1, 1}, 2}},
+      // A strip of one that waits for the next.
+      {{3, 400, 2, 15}, {370, 400, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      // Strips of three tiles beside few steps and many.
+      {{1, 60, 7, 30}, {64, 60, 2, 2}, {{0, 0}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{1, 100, 8, 20}, {70, 100, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
       // Kernels of four tiles of channels, three in the last.
       {{1, 64, 9, 18}, {352, 32, 1, 1}, {{0, 0}, {0, 0}, {1, 1}, {1, 1}, 2}},
       {{2, 48, 7, 7}, {128, 48, 1, 1}, {{0, 0}, {0, 0}, {2, 2}, {1, 1}, 1}},

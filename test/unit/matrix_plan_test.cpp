@@ -35,8 +35,11 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:128x512x1x1)"), Far::weights);
   // Many strips share a tile of channels.
   EXPECT_EQ(halves("bf16:1x512x28x28:nhwc;conv(bf16:1024x512x1x1,stride=2x2)"), Far::input);
-  // Taps share their input.
-  EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::nothing);
+  // Taps share their input. Few weights stay beside it, more are only passing.
+  EXPECT_EQ(halves("bf16:1x48x56x56:nhwc;conv(bf16:48x48x3x3,pad=1x1)"), Far::nothing);
+  EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::weights);
+  // Several images share them.
+  EXPECT_EQ(halves("bf16:16x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)"), Far::nothing);
 }
 
 // Where 64 channels of weights stay in the first-level cache; and for bytes, of which four vectors
@@ -61,6 +64,23 @@ TEST(MatrixConfig, WideWhereWeightsStayNearOrLinesAreWhole) {
   EXPECT_FALSE(is_wide("u8:1x64x56x56;conv(i8:256x64x1x1)->u8:1x256x56x56"));
 }
 
+// Where weights of taps pass through the first-level cache, and planes fill three tiles of pixels.
+TEST(MatrixConfig, LargeWhereWeightsPass) {
+  const auto is_large = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kLargeGrid;
+  };
+  EXPECT_TRUE(is_large("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"));
+  EXPECT_TRUE(is_large("bf16:1x128x28x28;conv(bf16:128x128x3x3,pad=1x1)"));
+  EXPECT_TRUE(is_large("u8:1x192x17x17:nhwc;conv(i8:192x192x7x1,pad=3x0)->u8:1x192x17x17:nhwc"));
+  EXPECT_FALSE(is_large("bf16:1x32x28x28:nhwc;conv(bf16:128x32x3x3,pad=1x1)"));
+  EXPECT_FALSE(is_large("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1,stride=2x2)"));
+  EXPECT_FALSE(is_large("bf16:1x1024x28x28:nhwc;conv(bf16:128x1024x1x1)"));
+  EXPECT_FALSE(is_large("bf16:1x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)"));
+  EXPECT_FALSE(is_large("bf16:16x512x9x9:nhwc;conv(bf16:512x512x3x3,pad=1x1)"));
+  EXPECT_FALSE(is_large("f16:1x128x28x28:nhwc;conv(f16:128x128x3x3,pad=1x1)"));
+}
+
 // And large output past the caches, which squares of bytes cannot.
 TEST(MatrixConfig, WideBytesAreMadeOfLines) {
   const Problem problem =
@@ -76,7 +96,9 @@ TEST(MatrixConfig, WideBytesAreMadeOfLines) {
 TEST(MatrixConfig, TextReadsBack) {
   const cpu::MatrixConfig config{.block = 784, .staged = true, .by_row = true};
   const cpu::MatrixConfig wide{.block = 784, .grid = cpu::kWideGrid};
+  const cpu::MatrixConfig large{.block = 784, .staged = true, .grid = cpu::kLargeGrid};
   EXPECT_EQ(cpu::parse_matrix_config(to_text(wide)), wide);
+  EXPECT_EQ(cpu::parse_matrix_config(to_text(large)), large);
   EXPECT_EQ(to_text(config), "block=784,staged=1,joined=0,by_row=1,grid=2x2,by_plane=0");
   EXPECT_EQ(cpu::parse_matrix_config(to_text(config)), config);
   for (const char* text :
@@ -133,7 +155,9 @@ TEST(MatrixRefusal, OfConfigurationsThatDoNotFit) {
   const char* const kSpatial = "bf16:1x64x9x9:nhwc;conv(bf16:8x64x3x3)";
   EXPECT_THROW(recipe(kSpatial, "block=9,staged=0,joined=0,by_row=0,grid=2x2,by_plane=0"), Error);
   EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=1,by_row=0,grid=2x2,by_plane=0"), Error);
+  EXPECT_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=1,grid=3x2,by_plane=0"), Error);
   EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,grid=2x2,by_plane=0"));
+  EXPECT_NO_THROW(recipe(kSpatial, "block=9,staged=1,joined=0,by_row=0,grid=3x2,by_plane=0"));
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ class Walk {
   void run_strip(std::int64_t index, std::int64_t channel_tile) {
     const std::int64_t position = index * plan_.grid.rows();
     call_.input = input_ + position * plan_.pixel_bytes;
-    call_.second = kTileRows * plan_.pixel_bytes;
+    call_.last = (plan_.grid.pixels - 1) * kTileRows * plan_.pixel_bytes;
     call_.next = next_ + index * plan_.fetched_bytes;
     sum(plan_.grid.pixels, channel_tile);
     if (plan_.runs_on) return wait_at(0, position, 0);
@@ -158,7 +158,7 @@ class Walk {
     for (int i = 0; i < count; ++i)
       tiles[i] = plan_.tile(first + i, window_.rows, window_.columns, window_.column);
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
-    call_.second = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
+    call_.last = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
     call_.next = next_ + first / plan_.grid.pixels * plan_.fetched_bytes;
     sum(count, channel_tile);
     for (int i = 0; i < count;) {
@@ -180,7 +180,6 @@ class Walk {
       for (std::int64_t i = first; i < last; i += plan_.grid.pixels) {
         const auto count = static_cast<int>(std::min<std::int64_t>(plan_.grid.pixels, last - i));
         call_.input = input_ + i * kTileRows * plan_.pixel_bytes;
-        call_.second = kTileRows * plan_.pixel_bytes;
         call_.next = next_ + i / plan_.grid.pixels * plan_.fetched_bytes;
         call_.sums = sums_ + (i - first) * kTileRows;
         launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/integer.hpp"
-#include "kernels/cpu/matrix/tile_emitter.hpp"
+#include "kernels/cpu/matrix/tile_turns.hpp"
 #include "kernels/cpu/staged_axis.hpp"
 
 namespace fuseplan::cpu {
@@ -157,7 +157,7 @@ bool has_whole_strips(const MatrixPlan& plan) {
 /// wanted again: weights of one tile of channels by the next strip, or those of all by the next
 /// window; a window's input by the next tile of channels.
 Far far_operand(const MatrixPlan& plan) {
-  constexpr std::int64_t kNearest = 48 << 10, kFewStrips = 2;
+  constexpr std::int64_t kNearest = 48 << 10, kNearWeights = 32 << 10, kFewStrips = 2;
   const std::int64_t strips = plan.window_calls();
   const std::int64_t weights =
       (strips == 1 ? plan.group_vectors() : plan.grid.channels) * plan.vector_bytes();
@@ -165,8 +165,11 @@ Far far_operand(const MatrixPlan& plan) {
                                                 : plan.block_columns * plan.pixel_bytes;
   if (input + weights <= kNearest) return Far::nothing;
   if (strips <= kFewStrips) return Far::weights;
-  // Taps share their input.
-  return plan.shape.taps() == 1 ? Far::input : Far::nothing;
+  if (plan.shape.taps() == 1) return Far::input;
+  // Taps share their input. Each piece of weights is wanted several times in a step, and weights
+  // that images share come from too far to be waited for again.
+  const bool once = !traits_of(plan.product).is_split() && plan.block_images == 1;
+  return once && weights > kNearWeights ? Far::weights : Far::nothing;
 }
 
 /// Weights that a second-level cache of 2 MB does not keep between windows are fetched while those
@@ -197,7 +200,8 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
                       .steps = static_cast<std::int64_t>(reads.size()),
                       .by_plane = config.by_plane,
                       .row_bytes = tile_row_bytes,
-                      .tile_bytes = grid == kTallGrid ? kTileRows * pixel_bytes : 0,
+                      .tile_bytes = kTileRows * pixel_bytes,
+                      .last_is_apart = !config.staged || config.by_row,
                       .piece_bytes = piece_bytes,
                       .far = far,
                       .next_lines = next_lines};
@@ -352,7 +356,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
                   (config.grid == kWideGrid || plan.reads.size() > 1) &&
                   shape.conv.group_outputs >= plan.grid.lanes() &&
                   plan.finish.reaches({plan.grid.lanes(), 0, plan.grid.rows()});
-  plan.grain = most_finished(plan.grid, std::ssize(plan.reads));
+  plan.grain = most_finished(plan.grid, product, std::ssize(plan.reads));
   if (plan.even_rows && !plan.runs_on)
     plan.grain = static_cast<int>(std::gcd(std::int64_t{plan.grain}, std::gcd(width, plan.pitch)));
   plan.far = far_operand(plan);

@@ -143,6 +143,8 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
           Status::BadParm, "tiles of this convolution are of pixels x channels");
   require(config.grid != kTallGrid || (config.staged && !config.by_row), Status::BadParm,
           "four tiles of pixels follow one another only where they are staged and run on");
+  require(config.grid != kLargeGrid || !config.by_row, Status::BadParm,
+          "three tiles of pixels follow one another only where they run on");
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
   const MatrixPlan plan = matrix_plan(shape, chain, product, config);

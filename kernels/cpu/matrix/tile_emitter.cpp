@@ -3,31 +3,34 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "kernels/cpu/emit/strip_finisher.hpp"
+#include "kernels/cpu/matrix/tile_turns.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 using namespace Xbyak::util;
 
-// Tiles 0 to 3 are sums, by pixels and then channels; behind them come as many of input as the grid
-// is high, three at most, and then weights.
-constexpr int kTiles = 8, kSums = 4;
+// Tiles of sums come first, by pixels and then channels; behind them as many of input as the grid
+// is high, if one is left for weights, and then those.
+constexpr int kTiles = 8;
 Xbyak::Tmm sums_tile(const TileGrid& grid, int tile, int vector) {
   return Xbyak::Tmm(tile * grid.channels + vector);
 }
-constexpr int inputs_of(const TileGrid& grid) { return std::min(grid.pixels, kTiles - kSums - 1); }
+constexpr int inputs_of(const TileGrid& grid) {
+  return std::min(grid.pixels, kTiles - grid.tiles() - 1);
+}
+constexpr int first_weights(const TileGrid& grid) { return grid.tiles() + inputs_of(grid); }
 Xbyak::Tmm input_tile(const TileGrid& grid, int tile) {
-  return Xbyak::Tmm(kSums + tile % inputs_of(grid));
+  return Xbyak::Tmm(grid.tiles() + tile % inputs_of(grid));
 }
 Xbyak::Tmm weights_tile(const TileGrid& grid, int vector) {
-  const int first = kSums + inputs_of(grid);
-  return Xbyak::Tmm(first + vector % (kTiles - first));
+  return Xbyak::Tmm(first_weights(grid) + vector % (kTiles - first_weights(grid)));
 }
 
 /// Where a kernel keeps the sums of one tile, [pixel][channel] or [channel][pixel].
@@ -37,17 +40,12 @@ Xbyak::Address stored_sums(const VectorCode& code, const Xbyak::RegExp& sums, in
   return code.ptr[sums + row * kTileRows * static_cast<int>(spec.sums_bytes) + column * kTileBytes];
 }
 
-/// Beside which a strip is finished: its pixels by so many are grains.
-std::int64_t finishing_steps(std::int64_t steps) {
-  constexpr std::int64_t kMost = 16;
-  return static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::min(steps, kMost))));
-}
-
 class MatrixTileCode {
  public:
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
-      : spec_(spec), unrolled_(unrolled_steps(spec)), code_(Isa::avx512) {
+      : spec_(spec),
+        unrolled_(unrolled_steps(spec.product, spec.steps, spec.overlaps)),
+        code_(Isa::avx512) {
     if (spec.has_gaps) gaps_word_ = code_.reserve_words(1);
     if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
@@ -82,13 +80,6 @@ class MatrixTileCode {
     StripEmitter emitter;
   };
 
-  // Steps of many products need no others beside them, and short sums no loop twice.
-  static int unrolled_steps(const MatrixTileSpec& spec) {
-    constexpr int kUnrolled = 4;
-    if (traits_of(spec.product).is_split()) return 1;
-    return spec.steps >= kUnrolled || !spec.overlaps ? kUnrolled : 1;
-  }
-
   /// Repeats as often as ecx says.
   template <typename F>
   void repeat(Xbyak::Label& turn, const F& f) {
@@ -114,23 +105,24 @@ class MatrixTileCode {
     code_.L(fresh);
   }
 
-  /// Returns the steps that were summed in the meantime: a multiple of those of a turn.
-  std::int64_t finish_meanwhile() {
-    const std::int64_t steps = finishing_steps(spec_.steps);
-    const int pixels = spec_.grid.rows() / static_cast<int>(steps);
+  /// Returns the steps that were summed in the meantime.
+  int finish_meanwhile() {
+    const auto [quiet, steps] = meanwhile(spec_.grid, spec_.steps, unrolled_);
+    const int pixels = spec_.grid.rows() / steps;
     const auto finish = [&] {
       for (int done = 0; done < pixels; done += spec_.grain) finish_grain();
     };
     store_and_sum();
+    for (int i = 0; i < quiet; ++i) sum_single();
     finish();
-    if (steps == 1) return steps;
+    if (steps == 1) return quiet + steps;
     Xbyak::Label next;
     code_.mov(ecx, static_cast<std::uint32_t>(steps - 1));
     repeat(next, [&] {
-      shares_step() ? code_.call(step_) : sum_steps(1);
+      sum_single();
       finish();
     });
-    return steps;
+    return quiet + steps;
   }
 
   void finish_grain() {
@@ -150,7 +142,7 @@ class MatrixTileCode {
   void read_call() {
     const auto field = [](std::size_t offset) { return ptr[rdi + static_cast<int>(offset)]; };
     code_.mov(kBase, field(offsetof(MatrixTileCall, input)));
-    code_.mov(kSecond, field(offsetof(MatrixTileCall, second)));
+    code_.mov(kLast, field(offsetof(MatrixTileCall, last)));
     code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
     code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
     code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
@@ -173,7 +165,7 @@ class MatrixTileCode {
   Xbyak::Tmm weights(int vector) const { return weights_tile(spec_.grid, vector); }
 
   template <typename F>
-  void each_sum(const F& f) {
+  void each_sum(const F& f) const {
     for (int t = 0; t < spec_.tiles; ++t)
       for (int v = 0; v < spec_.vectors; ++v) f(t, v);
   }
@@ -213,6 +205,8 @@ class MatrixTileCode {
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
   }
 
+  void sum_single() { shares_step() ? code_.call(step_) : sum_steps(1); }
+
   void sum_awake(int steps) {
     shares_step() ? code_.call(step_) : sum_steps(steps);
     stay_awake();
@@ -225,27 +219,39 @@ class MatrixTileCode {
 
   template <typename F>
   void sum_step(int step, const F& before_product) {
-    code_.mov(kInput[0], ptr[kSteps + 8 * step]);
-    code_.add(kInput[0], kBase);
-    if (spec_.tiles > 1 && spec_.tile_bytes == 0) code_.lea(kInput[1], ptr[kInput[0] + kSecond]);
+    code_.mov(kInput, ptr[kSteps + 8 * step]);
+    code_.add(kInput, kBase);
+    if (spec_.tiles > 1 && spec_.last_is_apart) code_.lea(kLastInput, ptr[kInput + kLast]);
     const std::span<const PiecePair> pairs = traits_of(spec_.product).pairs;
     const int products = static_cast<int>(pairs.size()) * spec_.tiles * spec_.vectors;
     int product = 0;
-    PiecePair loaded{-1, -1};
-    for (const PiecePair& pair : pairs) {
-      const bool is_first = loaded.input < 0;
-      for (int t = 0; t < spec_.tiles; ++t) {
-        if (pair.input != loaded.input || !keeps_input()) load_input(t, pair.input);
-        for (int v = 0; v < spec_.vectors; ++v) {
-          if (t == 0 && (pair.weights != loaded.weights || !keeps_weights()))
-            load_weights(step, v, pair.weights);
-          if (is_first) before_product(t, v);
-          multiply(sums(t, v), input(t), weights(v));
-          fetch(step, split(spec_.next_lines, products, product++));
-        }
-      }
-      loaded = pair;
-    }
+    Held held[kTiles];
+    for (const PiecePair& pair : pairs)
+      each_product([&](int t, int v) {
+        if (change(held, input(t), {t, pair.input})) load_input(t, pair.input);
+        if (change(held, weights(v), {v, pair.weights})) load_weights(step, v, pair.weights);
+        if (product < spec_.tiles * spec_.vectors) before_product(t, v);
+        multiply(sums(t, v), input(t), weights(v));
+        fetch(step, split(spec_.next_lines, products, product++));
+      });
+  }
+
+  /// What a tile of an operand holds.
+  struct Held {
+    int index = -1, piece = -1;
+    bool operator==(const Held&) const = default;
+  };
+  static bool change(std::span<Held> held, const Xbyak::Tmm& tile, const Held& wanted) {
+    return std::exchange(held[static_cast<std::size_t>(tile.getIdx())], wanted) != wanted;
+  }
+
+  /// In the order that loads least. Of six sums, where a single tile is left for each operand, the
+  /// input of the first level is loaded again, there and back, rather than the weights.
+  template <typename F>
+  void each_product(const F& f) const {
+    if (inputs_of(spec_.grid) > 1 || spec_.grid.pixels == 1) return each_sum(f);
+    for (int v = 0; v < spec_.vectors; ++v)
+      for (int i = 0; i < spec_.tiles; ++i) f(v % 2 == 0 ? i : spec_.tiles - 1 - i, v);
   }
 
   // A few after each product: many at once would keep loads of tiles waiting.
@@ -254,15 +260,11 @@ class MatrixTileCode {
       code_.prefetcht1(ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
   }
 
-  /// Whether each vector of a step's weights has a tile of its own.
-  bool keeps_weights() const { return spec_.vectors <= kTiles - kSums - inputs_of(spec_.grid); }
-  /// The same of tiles of input.
-  bool keeps_input() const { return spec_.tiles <= inputs_of(spec_.grid); }
-
   void load_input(int tile, int piece) {
-    const int at = static_cast<int>(tile * spec_.tile_bytes + piece * spec_.piece_bytes);
-    const Xbyak::Reg64& base = kInput[spec_.tile_bytes == 0 ? tile : 0];
-    load(input(tile), ptr[base + kInputRow + at], spec_.far == Far::input);
+    const bool apart = spec_.last_is_apart && tile > 0 && tile + 1 == spec_.tiles;
+    const std::int64_t at = (apart ? 0 : tile * spec_.tile_bytes) + piece * spec_.piece_bytes;
+    load(input(tile), ptr[(apart ? kLastInput : kInput) + kInputRow + static_cast<int>(at)],
+         spec_.far == Far::input);
   }
 
   void load_weights(int step, int vector, int piece) {
@@ -304,9 +306,9 @@ class MatrixTileCode {
   }
 
   static inline const Xbyak::Reg64 kBase = rsi, kWeights = rdx, kInputRow = r8, kWeightsRow = r9,
-                                   kSecond = r10, kSteps = r11, kStored = rdi, kNext = r13,
-                                   kStoredRow = rax;
-  static inline const Xbyak::Reg64 kInput[] = {rbx, r12}, kPointers[] = {r14, r15};
+                                   kLast = r10, kSteps = r11, kStored = rdi, kNext = r13,
+                                   kStoredRow = rax, kInput = rbx, kLastInput = r12;
+  static inline const Xbyak::Reg64 kPointers[] = {r14, r15};
   const MatrixTileSpec& spec_;
   const int unrolled_;  ///< steps of a turn
   VectorCode code_;
@@ -320,8 +322,8 @@ std::array<std::uint8_t, 64> tile_shapes(const TileGrid& grid, int depth_bytes) 
   std::array<std::uint8_t, 64> shapes{};
   shapes[0] = 1;
   for (int tile = 0; tile < kTiles; ++tile) {
-    const bool is_input = tile >= kSums && tile < kSums + inputs_of(grid);
-    const bool is_weights = tile >= kSums + inputs_of(grid);
+    const bool is_weights = tile >= first_weights(grid);
+    const bool is_input = tile >= grid.tiles() && !is_weights;
     const int rows = is_weights ? depth_bytes / 4 : kTileRows;
     shapes[static_cast<std::size_t>(16 + 2 * tile)] =
         static_cast<std::uint8_t>(is_input ? depth_bytes : kTileBytes);
@@ -331,11 +333,6 @@ std::array<std::uint8_t, 64> tile_shapes(const TileGrid& grid, int depth_bytes) 
 }
 
 }  // namespace
-
-int most_finished(const TileGrid& grid, std::int64_t steps) {
-  return std::min(grid.rows() / static_cast<int>(finishing_steps(steps)),
-                  StripEmitter::most_pixels({grid.channels, kTileLanes}));
-}
 
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish) {
   return MatrixTileCode(spec, finish).emit();

@@ -10,9 +10,6 @@
 
 namespace fuseplan::cpu {
 
-/// Pixels of a whole strip that a kernel of so many steps can finish at a time.
-int most_finished(const TileGrid& grid, std::int64_t steps);
-
 std::vector<std::byte> emit_matrix_tile(const MatrixTileSpec& spec, const FinishSpec& finish);
 
 /// `void(void* sums)`: stores the sums that a full kernel left in the tiles.

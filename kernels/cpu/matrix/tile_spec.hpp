@@ -48,15 +48,16 @@ constexpr int kTileLanes = 16;  ///< output channels of a tile of weights or sum
 constexpr int kTileBytes = 64;  ///< of a tile's row
 constexpr int kLaneBytes = 4;   ///< of a sum, or of the channels that one instruction adds up
 
-/// The most tiles that a plan's kernels sum at a time: four, as a square or in one line.
+/// The most tiles that a plan's kernels sum at a time: four, as a square or in one line, or six.
 struct TileGrid {
   int pixels = 0, channels = 0;
+  constexpr int tiles() const { return pixels * channels; }
   constexpr int rows() const { return pixels * kTileRows; }
   constexpr int lanes() const { return channels * kTileLanes; }
   bool operator==(const TileGrid&) const = default;
 };
-constexpr TileGrid kSquareGrid{2, 2}, kWideGrid{1, 4}, kTallGrid{4, 1};
-constexpr TileGrid kGrids[] = {kSquareGrid, kWideGrid, kTallGrid};
+constexpr TileGrid kSquareGrid{2, 2}, kWideGrid{1, 4}, kTallGrid{4, 1}, kLargeGrid{3, 2};
+constexpr TileGrid kGrids[] = {kSquareGrid, kWideGrid, kTallGrid, kLargeGrid};
 constexpr int kMostTilePixels = kTallGrid.pixels;
 
 /// The operand that is not to be kept in the first-level cache, for the sake of the other.
@@ -74,7 +75,8 @@ struct MatrixTileSpec {
   bool by_plane = false;
   std::int64_t row_bytes = 0;    ///< from one row of an input tile to the next
   std::int64_t sums_bytes = 0;   ///< from one row of stored sums to the next
-  std::int64_t tile_bytes = 0;   ///< from one tile's input to the next, if the same in every call
+  std::int64_t tile_bytes = 0;   ///< from one tile's input to the next
+  bool last_is_apart = false;    ///< the last tile's input lies where the call says
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
   int next_lines = 0;  ///< cache lines of the next weights that a step fetches
@@ -89,7 +91,7 @@ struct MatrixTileSpec {
 /// What a tile kernel, `void(const MatrixTileCall*)`, reads.
 struct MatrixTileCall {
   const void* input = nullptr;          ///< first pixel of the first tile, first channel
-  std::int64_t second = 0;              ///< bytes from the first tile's input to the second's
+  std::int64_t last = 0;                ///< bytes from the first tile's input to the last's
   const void* weights = nullptr;        ///< see pack_weights.hpp
   const void* next = nullptr;           ///< weights that will be wanted next
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads

@@ -94,9 +94,23 @@ bool prefers_tall(const DirectShape& shape, Product product) {
          !shares_windows(shape, product) && !weights_stay(shape, product);
 }
 
+/// Filters whose weights do not stay in the first-level cache are loaded from the second for each
+/// strip: for three tiles of pixels instead of two. What strides read is not near enough to be
+/// loaded again for it, and small planes leave much of the third tile unused.
+bool prefers_large(const DirectShape& shape, Product product) {
+  constexpr std::int64_t kNearWeights = 32 << 10;
+  const ConvGeometry& conv = shape.conv;
+  const std::int64_t weights = conv.group_inputs * shape.taps() * traits_of(product).element *
+                               std::min<std::int64_t>(conv.group_outputs, kLargeGrid.lanes());
+  return !traits_of(product).is_split() && shape.taps() > 1 && weights > kNearWeights &&
+         std::ranges::all_of(conv.stride, [](std::int64_t stride) { return stride == 1; }) &&
+         !is_small(shape, product) && !shares_windows(shape, product);
+}
+
 TileGrid grid_of(const DirectShape& shape, Product product) {
   if (prefers_wide(shape, product)) return kWideGrid;
-  return prefers_tall(shape, product) ? kTallGrid : kSquareGrid;
+  if (prefers_tall(shape, product)) return kTallGrid;
+  return prefers_large(shape, product) ? kLargeGrid : kSquareGrid;
 }
 
 }  // namespace
@@ -117,11 +131,10 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   const bool planes = !joined && lies_by_plane(shape, product);
   const auto add_all = [&](std::int64_t block, const TileGrid& grid) {
     const MatrixConfig by_plane{.block = block, .staged = true, .by_plane = true};
-    const bool tall = grid == kTallGrid;
     if (prefers_planes(shape, product)) add(by_plane);
-    if (in_place && !tall) add({.block = block, .grid = grid});
+    if (in_place && grid != kTallGrid) add({.block = block, .grid = grid});
     add({.block = block, .staged = true, .joined = joined, .grid = grid});
-    if (!tall)
+    if (grid != kTallGrid && grid != kLargeGrid)
       add({.block = block, .staged = true, .joined = joined, .by_row = true, .grid = grid});
     if (planes) add(by_plane);
   };
@@ -134,6 +147,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   add_other(kSquareGrid);
   if (fills_wide(shape) && !traits_of(product).is_split()) add_other(kWideGrid);
   if (is_small(shape, product)) add_other(kTallGrid);
+  if (!traits_of(product).is_split()) add_other(kLargeGrid);
   return configs;
 }
 
