@@ -56,6 +56,15 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
   return outputs + reach / staged_step(conv, axis);
 }
 
+/// Zeros behind a whole row that are also those before the next: so many columns of either.
+std::int64_t shared_columns(const ConvGeometry& conv) {
+  const std::int64_t reach = (conv.filter[2] - 1) * conv.dilation[2];
+  if (staged_step(conv, 2) != 1) return 0;
+  const std::int64_t before = conv.pad_lo[2];
+  const std::int64_t behind = conv.output.len[4] + reach - before - conv.input.len[4];
+  return std::max<std::int64_t>(0, std::min({before, behind, reach}));
+}
+
 void cut_blocks(MatrixPlan& plan) {
   const View& output = plan.shape.conv.output;
   const std::int64_t width = output.len[4], block = plan.config.block;
@@ -75,7 +84,7 @@ void lay_out_pixels(MatrixPlan& plan) {
   // cache.
   constexpr std::int64_t kConflict = 256;
   if (stage.column_bytes % kConflict == 0) stage.column_bytes += kTileBytes;
-  stage.row_bytes = stage.columns * stage.column_bytes;
+  stage.row_bytes = plan.pitch * stage.column_bytes;
   stage.phase_bytes = stage.rows * stage.row_bytes;
   plan.tile_row_bytes = stage.column_bytes;
 }
@@ -83,8 +92,9 @@ void lay_out_pixels(MatrixPlan& plan) {
 void lay_out_planes(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   stage.column_bytes = kLaneBytes;
-  stage.row_bytes = stage.columns * stage.column_bytes;
-  stage.lane_bytes = round_up(stage.rows * stage.row_bytes, kTileBytes);
+  stage.row_bytes = plan.pitch * stage.column_bytes;
+  stage.lane_bytes = round_up(
+      stage.rows * stage.row_bytes + (stage.columns - plan.pitch) * stage.column_bytes, kTileBytes);
   // An odd number of lines: rows of a tile then use all sets.
   if (stage.lane_bytes % (2 * kTileBytes) == 0) stage.lane_bytes += kTileBytes;
   plan.piece_bytes = kTileRows * stage.lane_bytes;
@@ -102,13 +112,14 @@ void stage_window(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   stage.rows = phase_length(conv, 1, plan.block_rows);
   stage.columns = phase_length(conv, 2, plan.block_columns);
-  plan.pitch = stage.columns;
+  const bool whole_rows = plan.block_columns == conv.output.len[4];
+  plan.pitch = stage.columns - (whole_rows ? shared_columns(conv) : 0);
   plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   stage.image_bytes = conv.filter[0] * stage.plane_bytes;
   // The last tiles read what nobody wants.
-  stage.bytes =
-      plan.block_images * stage.image_bytes + plan.grid.rows() * stage.column_bytes + kTileBytes;
+  stage.bytes = plan.block_images * stage.image_bytes +
+                (stage.columns - plan.pitch + plan.grid.rows()) * stage.column_bytes + kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   // A step's taps overlap in what they read: they follow one another.
   for (std::int64_t step = 0; step < plan.steps; ++step)
@@ -285,7 +296,7 @@ bool reads_in_place(const DirectShape& shape, Product product) {
 std::int64_t gap_columns(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (joining_saves(shape, product)) return 0;
-  return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2);
+  return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2) - shared_columns(conv);
 }
 
 std::int64_t weight_bytes(const DirectShape& shape, Product product) {

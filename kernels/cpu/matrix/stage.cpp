@@ -63,7 +63,7 @@ void MatrixStager::stage_image(const std::byte* image, const MatrixWindow& windo
     } else if (from != nullptr) {
       copy_row(from, window, row + 1 < rows.end ? rows.step * conv.input.stride[3] : 0, place);
     } else {
-      clear_row(place);
+      clear_row(window, place);
     }
   });
 }
@@ -91,10 +91,12 @@ void MatrixStager::for_each_row(const std::byte* image, const MatrixWindow& wind
   }
 }
 
-void MatrixStager::clear_row(std::byte* to) {
-  const std::int64_t phases = staged_step(plan_.shape.conv, 2);
+void MatrixStager::clear_row(const MatrixWindow& window, std::byte* to) {
+  const StagedAxis columns = staged_axis(plan_.source, 2, window.column, window.columns);
+  const std::int64_t phases = staged_step(plan_.source, 2);
   for (std::int64_t phase = 0; phase < phases; ++phase)
-    clear(to + phase * plan_.stage.phase_bytes, plan_.stage.row_bytes);
+    clear(to + phase * plan_.stage.phase_bytes,
+          phase_of(columns, phase, phases).length * plan_.stage.column_bytes);
 }
 
 /// Two planes after two: the rows of a plane are near each other.

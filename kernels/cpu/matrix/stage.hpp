@@ -23,7 +23,7 @@ class MatrixStager {
                 std::byte* to);
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
-  void clear_row(std::byte* to);
+  void clear_row(const MatrixWindow& window, std::byte* to);
   void stage_image(const std::byte* image, const MatrixWindow& window, std::byte* to);
   template <typename F>
   void for_each_row(const std::byte* image, const MatrixWindow& window, std::byte* to,
