@@ -51,9 +51,13 @@ class CpuMatrix final : public Solver {
     if (!verdict.accepted()) return;
     const ConvOp& conv = *question.problem.conv();
     constexpr std::int64_t kFewest = 32;
-    verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= kFewest, RejectCode::Convolution,
-                 "groups", fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
-                 "one group, or groups of at least 32 input channels", {}, 0);
+    verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= kFewest ||
+                     cpu::merged_groups(question.problem) > 1,
+                 RejectCode::Convolution, "groups",
+                 fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
+                 "one group, or groups of at least 32 input channels, or, of 8-bit integers, a "
+                 "number of groups that can be multiplied as one",
+                 {}, 0);
     constexpr std::int64_t kMostTerms = 1 << 16;
     const std::int64_t terms = cpu::matrix_terms(question.problem);
     verdict.need(terms <= kMostTerms, RejectCode::Size, "filter",
@@ -62,6 +66,11 @@ class CpuMatrix final : public Solver {
     if (!verdict.accepted()) return;
     need_layout(verdict, cpu::matrix_refusal(question.problem, question.chain));
     if (verdict.accepted() && cpu::splits_numbers(question.problem)) need_gain(question, verdict);
+  }
+
+  Rank rank(const Question& question) const override {
+    const bool merges = cpu::merged_groups(question.problem) > 1;
+    return merges && !merging_pays(question) ? Rank::behind : Rank::listed;
   }
 
   std::vector<std::string> configs(const Question& question) const override {
@@ -102,6 +111,8 @@ class CpuMatrix final : public Solver {
         "u8:2x48x15x13:nhwc;conv(i8:88x48x1x1);scale_shift(f32:1x88x1x1);add(u8:2x88x15x13:nhwc);"
         "activation(relu)->u8:2x88x15x13:nhwc",
         "i8:1x20x14x14:nchw;conv(i8:30x20x1x1,stride=2x2);bias(f32:1x30x1x1)->i8:1x30x7x7:nchw",
+        "u8:1x96x14x13:nhwc;conv(i8:96x6x3x3,pad=1x1,groups=16);scale_shift(f32:1x96x1x1);"
+        "activation(relu)->u8:1x96x14x13:nhwc",
     };
   }
 };

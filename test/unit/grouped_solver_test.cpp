@@ -37,7 +37,7 @@ std::string takers(const std::string& text, const SolverFilter& filter = {},
   return all;
 }
 
-// Groups of bytes with many inputs or outputs are left to cpu_int8, and to cpu_grouped where that
+// Groups of bytes with many inputs and outputs are left to cpu_int8, and to cpu_grouped where that
 // cannot run them.
 TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
   EXPECT_EQ(takers("u8:1x32x9x9:nhwc;conv(i8:32x4x3x3,groups=8)"),
@@ -53,6 +53,42 @@ TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
             "cpu_grouped cpu_portable");
   EXPECT_EQ(takers("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"),
             "cpu_grouped cpu_direct cpu_portable");
+}
+
+// What cpu_int8's vectors have of a group, whose outputs they are, against lanes of several groups.
+TEST(GroupedSolver, LeadsWhereVectorsOfAGroupAreShort) {
+  const Traits avx512{.backend = "cpu", .isa = Isa::avx512, .family = "sapphire"};
+  const auto leads = [&](const char* text) {
+    return takers(text, {}, avx512).starts_with("cpu_grouped");
+  };
+  EXPECT_TRUE(leads("u8:1x16x28x28:nhwc;conv(i8:128x1x3x3,pad=1x1,groups=16)"));
+  EXPECT_TRUE(leads("u8:1x64x28x28:nhwc;conv(i8:128x4x3x3,pad=1x1,groups=16)"));
+  EXPECT_TRUE(leads("u8:1x256x28x28:nchw;conv(i8:256x8x3x3,pad=1x1,groups=32)"));
+  EXPECT_TRUE(leads("u8:1x128x28x28:nchw;conv(i8:128x16x1x1,groups=8)"));
+  EXPECT_FALSE(leads("u8:1x256x28x28:nhwc;conv(i8:256x8x3x3,pad=1x1,groups=32)"));
+  EXPECT_FALSE(leads("u8:1x64x14x14:nhwc;conv(i8:16x16x3x3,pad=1x1,groups=4)"));
+  EXPECT_FALSE(leads("u8:1x128x28x28:nchw;conv(i8:128x16x3x3,pad=1x1,groups=8)"));
+  EXPECT_FALSE(leads("u8:1x128x28x28:nhwc;conv(i8:128x16x1x1,groups=8)"));
+}
+
+// Tiles of AMX multiply several groups of bytes as one.
+TEST(GroupedSolver, GivesWayWhereTilesMergeGroups) {
+  const Traits amx{.backend = "cpu",
+                   .isa = Isa::avx512,
+                   .extensions = {.vnni = true, .tiles_int8 = true},
+                   .family = "sapphire_amx"};
+  const auto first = [&](const char* text) {
+    const std::string all = takers(text, {}, amx);
+    return all.substr(0, all.find(' '));
+  };
+  EXPECT_EQ(first("u8:1x128x28x28:nhwc;conv(i8:128x2x3x3,pad=1x1,groups=64)"), "cpu_matrix");
+  EXPECT_EQ(first("i8:1x256x28x28:nhwc;conv(i8:256x8x1x1,groups=32)"), "cpu_matrix");
+  EXPECT_EQ(first("u8:1x256x28x28;conv(i8:256x8x3x3,pad=1x1,groups=32)"), "cpu_matrix");
+  EXPECT_EQ(first("u8:1x128x28x28;conv(i8:128x4x3x3,pad=1x1,groups=32)"), "cpu_grouped");
+  EXPECT_EQ(first("u8:1x128x28x28;conv(i8:128x8x1x1,groups=16)"), "cpu_grouped");
+  EXPECT_EQ(first("u8:1x128x28x28:nhwc;conv(i8:128x1x3x3,pad=1x1,groups=128)"), "cpu_depthwise");
+  // Seven groups have no share that fills a step.
+  EXPECT_EQ(first("u8:1x70x28x28:nhwc;conv(i8:70x10x3x3,pad=1x1,groups=7)"), "cpu_int8");
 }
 
 // Before what multiplies vectors of output channels, be it by fewer products or in tiles of AMX.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +38,40 @@ struct TapBlock {
   const std::int64_t* channels;  ///< where the step's channels are, from the tap
   std::int64_t count, outputs;
   bool together;  ///< the channels, in this order
+};
+
+constexpr std::int64_t kMostDepth = kTileBytes;
+constexpr auto kInOrder = [] {
+  std::array<std::int64_t, kMostDepth> channels{};
+  for (std::size_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<std::int64_t>(i);
+  return channels;
+}();
+
+/// The same block of merged groups, channels `first` and on: its outputs, `output` and on, have
+/// weights for the channels of their own groups, and zeros for the others'.
+template <typename Element>
+class MergedBlock {
+ public:
+  MergedBlock(const MatrixPlan& plan, const TapBlock<Element>& block, std::int64_t output,
+              std::int64_t first)
+      : block_{weights_, kMostDepth, kInOrder.data(), block.count, block.outputs, true} {
+    const std::int64_t channels = plan.source.group_inputs;
+    const std::int64_t inputs = channels / plan.merged;
+    const std::int64_t outputs = plan.shape.conv.group_outputs / plan.merged;
+    for (std::int64_t k = 0; k < block.outputs; ++k)
+      for (std::int64_t i = 0; i < block.count; ++i) {
+        const std::int64_t group = (first + i) % channels / inputs;
+        if (group == (output + k) / outputs)
+          weights_[k * kMostDepth + i] = block.tap[k * block.output_step + block.channels[i] -
+                                                   group * inputs * plan.source.weight_stride[1]];
+      }
+  }
+  MergedBlock(const MergedBlock&) = delete;
+  const TapBlock<Element>& block() const { return block_; }
+
+ private:
+  Element weights_[kTileLanes * kMostDepth] = {};
+  TapBlock<Element> block_;
 };
 
 /// Weights that tiles hold as they are.
@@ -132,11 +167,17 @@ void pack_vectors(const MatrixPlan& plan, const TapChannels& channels, const voi
       const std::int64_t row = tap.take(conv.filter[1]) * plan.joined_rows;
       const std::int64_t count =
           std::min(conv.group_inputs, (plan.source.filter[1] - row) * plan.row_channels());
-      write({from + tap.rest() * conv.weight_stride[2] + row * conv.weight_stride[3] +
-                 w * conv.weight_stride[4],
-             plan.source.weight_stride[0], channels.offsets.data() + first,
-             std::clamp<std::int64_t>(count - first, 0, plan.depth), outputs, channels.together},
-            packed + ((step * taps + number) * plan.vectors_of(tile) + within) * step_bytes);
+      const TapBlock<Element> block{from + tap.rest() * conv.weight_stride[2] +
+                                        row * conv.weight_stride[3] + w * conv.weight_stride[4],
+                                    plan.source.weight_stride[0],
+                                    channels.offsets.data() + first,
+                                    std::clamp<std::int64_t>(count - first, 0, plan.depth),
+                                    outputs,
+                                    channels.together};
+      std::byte* to =
+          packed + ((step * taps + number) * plan.vectors_of(tile) + within) * step_bytes;
+      plan.merged == 1 ? write(block, to)
+                       : write(MergedBlock<Element>(plan, block, output, first).block(), to);
     }
   }
 }
@@ -174,10 +215,10 @@ void MatrixPacker::pack_tile(const void* raw, std::int64_t group, std::int64_t t
 }
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
-  return fmt::format("matrix{}:{}x{}:steps{}x{}x{}:joined{}:groups{}",
-                     plan.config.by_plane ? "_planes" : "", plan.grid.channels, kTileLanes,
-                     plan.steps, plan.depth, traits_of(plan.product).pieces,
-                     plan.config.joined ? plan.joined_rows : 0, plan.shape.conv.groups);
+  return fmt::format(
+      "matrix{}:{}x{}:steps{}x{}x{}:joined{}:groups{}x{}", plan.config.by_plane ? "_planes" : "",
+      plan.grid.channels, kTileLanes, plan.steps, plan.depth, traits_of(plan.product).pieces,
+      plan.config.joined ? plan.joined_rows : 0, plan.shape.conv.groups, plan.merged);
 }
 
 }  // namespace fuseplan::cpu

@@ -44,6 +44,7 @@ struct MatrixPlan {
   DirectShape shape;
   ConvGeometry source;  ///< before joining: what is staged and packed
   std::int64_t joined_rows = 1;
+  std::int64_t merged = 1;  ///< groups of the problem that a group of the shape stands for
   Far far = Far::nothing;
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call

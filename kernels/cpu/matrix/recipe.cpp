@@ -38,6 +38,12 @@ std::vector<View*> views_of(DirectShape& shape) {
   return views;
 }
 
+void merge_groups(ConvGeometry& conv, std::int64_t merged) {
+  conv.groups /= merged;
+  conv.group_inputs *= merged;
+  conv.group_outputs *= merged;
+}
+
 /// Images' rows follow one another as the rows of an image do, also those that a stride takes.
 /// Images of one row do wherever they lie.
 bool images_follow(DirectShape& shape) {
@@ -53,6 +59,7 @@ bool images_follow(DirectShape& shape) {
 /// one, so that windows and tiles run on. Large planes keep kernels busy by themselves.
 DirectShape matrix_shape(const Problem& problem, const SplitChain& chain) {
   DirectShape shape = direct_shape(problem, chain);
+  merge_groups(shape.conv, merged_groups(problem));
   const View& output = shape.conv.output;
   if (shape.taps() != 1 || output.len[0] == 1 || !images_follow(shape)) return shape;
   if (output.len[3] == 1 && output.len[4] >= kLargeImage) return shape;
@@ -122,6 +129,15 @@ bool splits_numbers(const Problem& problem) {
   return traits_of(product_of(matrix_shape(problem, {}))).is_split();
 }
 
+std::int64_t merged_groups(const Problem& problem) {
+  const ConvGeometry conv = geometry_of(problem);
+  if (!is_byte(problem.input().dtype)) return 1;
+  for (std::int64_t merged = std::min(conv.groups, kTileBytes / conv.group_inputs); merged > 1;
+       --merged)
+    if (conv.groups % merged == 0) return merged;
+  return 1;
+}
+
 std::int64_t matrix_terms(const Problem& problem) {
   const DirectShape shape = matrix_shape(problem, {});
   return terms_of(shape, product_of(shape));
@@ -147,7 +163,8 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
           "three tiles of pixels follow one another only where they run on");
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
-  const MatrixPlan plan = matrix_plan(shape, chain, product, config);
+  MatrixPlan plan = matrix_plan(shape, chain, product, config);
+  plan.merged = merged_groups(problem);
   const std::int64_t farthest = std::max((traits_of(product).pieces - 1) * plan.piece_bytes,
                                          (plan.grid.pixels - 1) * kTileRows * plan.pixel_bytes);
   require(farthest <= std::numeric_limits<std::int32_t>::max(), Status::BadParm,

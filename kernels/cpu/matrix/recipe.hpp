@@ -23,6 +23,9 @@ std::optional<std::string> matrix_refusal(const Problem& problem, const SplitCha
 
 /// Whether it multiplies and adds pieces of the numbers.
 bool splits_numbers(const Problem& problem);
+/// Of 8-bit groups of few channels, how many are multiplied as one of which most weights are zero:
+/// what fills a step. Numbers that have NaN would spread it to other groups.
+std::int64_t merged_groups(const Problem& problem);
 /// Steps in which a kernel sums an output. It reads a list of them.
 std::int64_t matrix_terms(const Problem& problem);
 /// What that is expected to gain over the direct kernel.
