@@ -8,10 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/integer.hpp"
 #include "base/status.hpp"
 #include "kernels/cpu/geometry.hpp"
-#include "kernels/cpu/matrix/recipe.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan {
@@ -73,42 +71,6 @@ inline void need_exact_sums(const Question& question, Verdict& verdict) {
                std::to_string(products),
                std::to_string(kIntegers / largest) + " at most, whose sums are exact in f32", {},
                0);
-}
-
-/// Whether tiles of AMX multiply several 8-bit groups as one, faster than kernels for small groups:
-/// in NHWC by 0.75 to 0.1, in NCHW, where pixels are turned, if sums are long.
-inline bool merging_pays(const Question& question) {
-  constexpr std::int64_t kManyChannels = 16, kLongSum = 50;
-  const cpu::ConvGeometry g = cpu::geometry_of(question.problem);
-  const std::int64_t sum = g.group_inputs * g.filter[0] * g.filter[1] * g.filter[2];
-  const bool is_long = g.group_inputs >= kManyChannels || sum >= kLongSum;
-  return g.group_inputs > 1 && (g.input.stride[1] == 1 || is_long) &&
-         question.traits.extensions.tiles_int8 && cpu::merged_groups(question.problem) > 1 &&
-         !cpu::matrix_refusal(question.problem, question.chain);
-}
-
-/// Of 8-bit integers: cpu_int8 sums four products in a lane, but its vectors are the outputs of one
-/// group. Where that is half of the instructions, or more, products of f32 are faster, if their
-/// vectors take inputs in order: 1 to 8 channels a group by 3x3 at 56 x 56 pixels take 0.44 of the
-/// time on Intel's AVX-512, 8 to 8 in NCHW 0.7, but 8 to 8 in NHWC 1.2 and 16 to 4 3.4. Without
-/// taps planes need not be turned: 16 to 16 by 1x1 take 0.6.
-inline Rank rank_of_f32_sums(const Question& question) {
-  constexpr std::int64_t kFew = 4;
-  if (!is_byte(question.problem.input().dtype)) return Rank::listed;
-  if (merging_pays(question)) return Rank::behind;
-  const cpu::ConvGeometry g = cpu::geometry_of(question.problem);
-  if (g.group_inputs <= kFew && g.group_outputs <= kFew) return Rank::listed;
-  // It joins the taps of a single group.
-  if (g.groups == 1) return Rank::behind;
-  const std::int64_t lanes = cpu::lanes_of(question.traits.isa);
-  const std::int64_t theirs = ceil_div(g.group_inputs, 4) * lanes;
-  const std::int64_t ours = g.group_inputs * std::min(g.group_outputs, lanes);
-  const bool few = 2 * theirs >= ours;
-  if (g.input.stride[1] != 1)
-    return few || g.filter[0] * g.filter[1] * g.filter[2] == 1 ? Rank::listed : Rank::behind;
-  const bool in_order = g.group_inputs <= g.group_outputs;
-  return in_order && few && (g.group_inputs <= kFew || 2 * theirs > ours) ? Rank::listed
-                                                                          : Rank::behind;
 }
 
 /// The direct kernel multiplies pairs of bf16, faster than others their f32.

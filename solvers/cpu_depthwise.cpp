@@ -2,6 +2,7 @@
 #include "kernels/cpu/depthwise/recipe.hpp"
 #include "kernels/cpu/grouped/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
+#include "solvers/cpu_groups.hpp"
 
 namespace fuseplan {
 namespace {

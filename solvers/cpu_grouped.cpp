@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cpu/grouped/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
+#include "solvers/cpu_groups.hpp"
 
 namespace fuseplan {
 namespace {

@@ -6,6 +6,7 @@
 #include "kernels/cpu/matrix/recipe.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
 #include "solvers/cpu_conditions.hpp"
+#include "solvers/cpu_groups.hpp"
 
 namespace fuseplan {
 namespace {
@@ -29,6 +30,9 @@ void need_gain(const Question& question, Verdict& verdict) {
                fmt::format("{:.2f} or more", least), "more channels or more pixels", 0);
 }
 
+/// Of a group: fewer leave most of a tile idle, in pieces several times.
+constexpr std::int64_t kFewestInputs = 32, kFewestWhole = 8;
+
 class CpuMatrix final : public Solver {
  public:
   std::string_view id() const override { return "cpu_matrix"; }
@@ -50,13 +54,13 @@ class CpuMatrix final : public Solver {
         "raise the max_isa option, or run on a CPU that has it, and whose system grants its tiles");
     if (!verdict.accepted()) return;
     const ConvOp& conv = *question.problem.conv();
-    constexpr std::int64_t kFewest = 32;
-    verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= kFewest ||
+    const std::int64_t fewest = input == DType::bf16 ? kFewestWhole : kFewestInputs;
+    verdict.need(conv.conv.groups == 1 || conv.weights.lens[1] >= fewest ||
                      cpu::merged_groups(question.problem) > 1,
                  RejectCode::Convolution, "groups",
                  fmt::format("{} of {} channels", conv.conv.groups, conv.weights.lens[1]),
-                 "one group, or groups of at least 32 input channels, or, of 8-bit integers, a "
-                 "number of groups that can be multiplied as one",
+                 "one group, or groups of at least 32 input channels (8 of bf16), or, of 8-bit "
+                 "integers, a number of groups that can be multiplied as one",
                  {}, 0);
     constexpr std::int64_t kMostTerms = 1 << 16;
     const std::int64_t terms = cpu::matrix_terms(question.problem);
@@ -69,8 +73,9 @@ class CpuMatrix final : public Solver {
   }
 
   Rank rank(const Question& question) const override {
-    const bool merges = cpu::merged_groups(question.problem) > 1;
-    return merges && !merging_pays(question) ? Rank::behind : Rank::listed;
+    const ConvOp& conv = *question.problem.conv();
+    const bool small = conv.conv.groups > 1 && conv.weights.lens[1] < kFewestInputs;
+    return small && !tiles_pay_for_groups(question) ? Rank::behind : Rank::listed;
   }
 
   std::vector<std::string> configs(const Question& question) const override {
@@ -111,6 +116,8 @@ class CpuMatrix final : public Solver {
         "u8:2x48x15x13:nhwc;conv(i8:88x48x1x1);scale_shift(f32:1x88x1x1);add(u8:2x88x15x13:nhwc);"
         "activation(relu)->u8:2x88x15x13:nhwc",
         "i8:1x20x14x14:nchw;conv(i8:30x20x1x1,stride=2x2);bias(f32:1x30x1x1)->i8:1x30x7x7:nchw",
+        "bf16:1x96x14x13:nhwc;conv(bf16:96x8x3x3,pad=1x1,groups=12);bias(f32:1x96x1x1);"
+        "activation(relu)",
         "u8:1x96x14x13:nhwc;conv(i8:96x6x3x3,pad=1x1,groups=16);scale_shift(f32:1x96x1x1);"
         "activation(relu)->u8:1x96x14x13:nhwc",
     };

@@ -52,7 +52,7 @@ TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
                    {.pinned = {}, .disabled = {"cpu_int8"}}),
             "cpu_grouped cpu_portable");
   EXPECT_EQ(takers("f32:1x32x9x9:nchw;conv(f32:32x8x3x3,groups=4)"),
-            "cpu_grouped cpu_direct cpu_portable");
+            "cpu_direct cpu_grouped cpu_portable");
 }
 
 // What cpu_int8's vectors have of a group, whose outputs they are, against lanes of several groups.
@@ -71,11 +71,32 @@ TEST(GroupedSolver, LeadsWhereVectorsOfAGroupAreShort) {
   EXPECT_FALSE(leads("u8:1x128x28x28:nhwc;conv(i8:128x16x1x1,groups=8)"));
 }
 
-// Tiles of AMX multiply several groups of bytes as one.
-TEST(GroupedSolver, GivesWayWhereTilesMergeGroups) {
+// A group's outputs are vectors of cpu_direct.
+TEST(GroupedSolver, GivesWayWhereOutputsFillVectors) {
+  const auto first = [](const char* text, Isa isa) {
+    const std::string all = takers(text, {}, {.backend = "cpu", .isa = isa});
+    return all.substr(0, all.find(' '));
+  };
+  const char* const kSixteen = "f32:1x64x28x28%s;conv(f32:64x16x3x3,pad=1x1,groups=4)";
+  const char* const kEight = "f32:1x64x28x28%s;conv(f32:64x8x3x3,pad=1x1,groups=8)";
+  const auto in = [](std::string text, const char* layout) {
+    return text.replace(text.find("%s"), 2, layout);
+  };
+  for (const char* layout : {":nchw", ":nhwc"}) {
+    EXPECT_EQ(first(in(kSixteen, layout).c_str(), Isa::avx512), "cpu_direct");
+    EXPECT_EQ(first(in(kEight, layout).c_str(), Isa::avx512), "cpu_grouped");
+    EXPECT_EQ(first(in(kEight, layout).c_str(), Isa::avx2), "cpu_direct");
+  }
+  EXPECT_EQ(first("f32:1x64x28x28;conv(f32:64x16x1x1,groups=4)", Isa::avx512), "cpu_grouped");
+  EXPECT_EQ(first("f16:1x64x28x28;conv(f16:64x16x3x3,groups=4)", Isa::avx512), "cpu_grouped");
+  EXPECT_EQ(first("f32:1x32x28x28:nhwc;conv(f32:128x4x3x3,groups=8)", Isa::avx512), "cpu_grouped");
+}
+
+// Tiles of AMX multiply several groups of bytes as one, and bf16 even where they are part idle.
+TEST(GroupedSolver, GivesWayToTiles) {
   const Traits amx{.backend = "cpu",
                    .isa = Isa::avx512,
-                   .extensions = {.vnni = true, .tiles_int8 = true},
+                   .extensions = {.vnni = true, .tiles_bf16 = true, .tiles_int8 = true},
                    .family = "sapphire_amx"};
   const auto first = [&](const char* text) {
     const std::string all = takers(text, {}, amx);
@@ -87,6 +108,10 @@ TEST(GroupedSolver, GivesWayWhereTilesMergeGroups) {
   EXPECT_EQ(first("u8:1x128x28x28;conv(i8:128x4x3x3,pad=1x1,groups=32)"), "cpu_grouped");
   EXPECT_EQ(first("u8:1x128x28x28;conv(i8:128x8x1x1,groups=16)"), "cpu_grouped");
   EXPECT_EQ(first("u8:1x128x28x28:nhwc;conv(i8:128x1x3x3,pad=1x1,groups=128)"), "cpu_depthwise");
+  EXPECT_EQ(first("bf16:1x64x28x28;conv(bf16:64x16x3x3,pad=1x1,groups=4)"), "cpu_matrix");
+  EXPECT_EQ(first("bf16:1x64x28x28:nhwc;conv(bf16:64x8x3x3,pad=1x1,groups=8)"), "cpu_matrix");
+  EXPECT_EQ(first("bf16:1x64x28x28;conv(bf16:64x8x3x3,pad=1x1,groups=8)"), "cpu_grouped");
+  EXPECT_EQ(first("bf16:1x64x28x28:nhwc;conv(bf16:64x8x1x1,groups=8)"), "cpu_grouped");
   // Seven groups have no share that fills a step.
   EXPECT_EQ(first("u8:1x70x28x28:nhwc;conv(i8:70x10x3x3,pad=1x1,groups=7)"), "cpu_int8");
 }

@@ -12,6 +12,7 @@ namespace fuseplan::cpu {
 MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights_are_raw)
     : plan_(plan) {
   const ConvGeometry& conv = plan.shape.conv;
+  if (weights_stay(plan.shape, plan.product)) groups_together_ = conv.groups;
   cut(plan.block_rows, plan.block_columns);
   cut_images(plan.block_images);
   const auto products = static_cast<double>(traits_of(plan.product).pairs.size());
@@ -61,7 +62,8 @@ void MatrixSchedule::cut_images(std::int64_t images) {
 
 std::int64_t MatrixSchedule::planes() const {
   const ConvGeometry& conv = plan_.shape.conv;
-  return (images_ > 1 ? 1 : conv.output.len[0]) * conv.groups * conv.output.len[2];
+  return (images_ > 1 ? 1 : conv.output.len[0]) * (conv.groups / groups_together_) *
+         conv.output.len[2];
 }
 
 std::int64_t MatrixSchedule::strips() const {
@@ -75,9 +77,10 @@ MatrixWindow MatrixSchedule::window_of_plane(std::int64_t at) const {
   const auto part_of = [](std::int64_t all, std::int64_t windows, std::int64_t window) {
     return split(all, static_cast<int>(windows), static_cast<int>(window));
   };
+  MatrixWindow window;
+  window.group = index.take(groups_together_);
   const Range columns = part_of(strips(), column_windows_, index.take(column_windows_));
   const Range rows = part_of(output.len[3], row_windows_, index.take(row_windows_));
-  MatrixWindow window;
   if (images_ > 1) {
     const Range images = part_of(output.len[0], image_windows_, index.rest());
     window.image = images.first;
@@ -94,7 +97,7 @@ MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
   Digits index(unit / plan_.tiles_of_channels);
   MatrixWindow window = window_of_plane(index.take(windows_per_plane()));
   window.plane = index.take(plan_.shape.conv.output.len[2]);
-  window.group = index.take(plan_.shape.conv.groups);
+  window.group += index.take(plan_.shape.conv.groups / groups_together_);
   window.image += index.rest();
   return window;
 }

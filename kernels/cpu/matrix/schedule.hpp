@@ -14,7 +14,9 @@ struct MatrixWindow {
 };
 
 /// The units of a launch in the order they are walked. A unit is a window with one tile of output
-/// channels; a window's units follow one another, so that its input is staged once.
+/// channels; a window's units follow one another, so that its input is staged once. Where all
+/// weights stay near, so do the windows of all groups over the same pixels: those lie in the same
+/// lines of memory.
 class MatrixSchedule {
  public:
   /// `weights_are_raw`: windows stay whole, so that each tile of channels is packed once.
@@ -33,12 +35,15 @@ class MatrixSchedule {
   void cut_images(std::int64_t images);
   /// Planes of images that share windows are one.
   std::int64_t planes() const;
-  std::int64_t windows_per_plane() const { return image_windows_ * row_windows_ * column_windows_; }
+  std::int64_t windows_per_plane() const {
+    return groups_together_ * image_windows_ * row_windows_ * column_windows_;
+  }
   void avoid_shared_windows();
   std::int64_t strips() const;  ///< in which a plane's columns are dealt to windows
   MatrixWindow window_of_plane(std::int64_t index) const;  ///< of the first plane
 
   const MatrixPlan& plan_;
+  std::int64_t groups_together_ = 1;
   std::int64_t images_ = 1, image_windows_ = 1;
   std::int64_t rows_ = 0, row_windows_ = 0;
   std::int64_t columns_ = 0, column_windows_ = 0;

@@ -43,7 +43,9 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
 /// are as large as the second-level cache allows.
 std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid& grid) {
   const std::int64_t pixel = input_bytes(shape, product);
-  const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel);
+  // Windows of all groups over the same pixels follow one another.
+  const std::int64_t together = is_pointwise(shape.conv) ? shape.conv.groups : 1;
+  const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel / together);
   // Wide kernels write whole lines at a time, which need not be asked for, and keep weights in the
   // first level.
   if (grid == kWideGrid || weight_bytes(shape, product) > kKeptBytes) return block;
