@@ -11,10 +11,10 @@
 
 namespace fuseplan {
 
-// Which kernels run small groups fastest: those that sum f32 in lanes of several groups
-// (cpu_grouped, cpu_depthwise), those whose vectors are outputs of one group (cpu_direct,
-// cpu_int8), or tiles of AMX. Times are of one image on Intel's cores, 3x3 where no filter is
-// named.
+// Which kernels run small groups, or one of few channels, fastest: those that sum f32 in lanes of
+// several groups (cpu_grouped, cpu_depthwise), those whose vectors are outputs of one group
+// (cpu_direct, cpu_int8), or tiles of AMX. Parts of the time of lanes of several groups are of one
+// image on Intel's cores, of filters of 3x3 where none is named.
 
 /// What decides, of a convolution with groups.
 struct GroupWork {
@@ -37,16 +37,22 @@ struct GroupWork {
         channels_last(g.input.stride[1] == 1) {}
 };
 
-/// Several groups of bytes that tiles multiply as one take 0.75 to 0.1 of the time in NHWC; in
-/// NCHW, where pixels are turned, they gain if sums are long.
+/// Whether tiles are faster for groups of bytes that they multiply as one. In NHWC they take 0.1 to
+/// 0.75 of the time, but for pairs of inputs with vectors of outputs; in NCHW, where they turn
+/// pixels, they are faster if sums are long.
 inline bool merging_pays(const GroupWork& work) {
   constexpr std::int64_t kManyChannels = 16, kLongSum = 50;
-  const bool is_long = work.inputs >= kManyChannels || work.inputs * work.taps >= kLongSum;
-  return work.inputs > 1 && (work.channels_last || is_long);
+  if (work.inputs == 1 || (work.inputs == 2 && work.outputs >= work.lanes)) return false;
+  return work.channels_last || work.inputs >= kManyChannels || work.inputs * work.taps >= kLongSum;
 }
 
-/// Groups of bf16 that leave parts of tiles idle: 16 to 16 channels take 0.4 of the time in NHWC
-/// and 0.5 in NCHW, by 1x1 0.3 and 0.8, 8 to 8 0.83 and 1.2, by 1x1 1.1 and 2.2.
+/// Whether tiles are faster for bf16, of which groups leave parts of them idle:
+///
+///   | channels   | 3x3 NHWC | 3x3 NCHW | 1x1 NHWC | 1x1 NCHW |
+///   |------------|----------|----------|----------|----------|
+///   | 16 to 16   | 0.4      | 0.5      | 0.3      | 0.8      |
+///   | 8 to 16    | 0.4      | 0.7      |          |          |
+///   | 8 to 8     | 0.83     | 1.2      | 1.1      | 2.2      |
 inline bool idle_tiles_pay(const GroupWork& work) {
   constexpr std::int64_t kFewestInputs = 8, kWholeTile = 16, kProducts = 8, kTurnedProducts = 40;
   if (work.inputs < kFewestInputs) return false;
@@ -56,7 +62,8 @@ inline bool idle_tiles_pay(const GroupWork& work) {
 }
 
 /// Whether cpu_matrix stands before kernels for small groups.
-inline bool tiles_pay_for_groups(const Question& question) {
+inline bool tiles_pay(const Question& question) {
+  if (!may_run(question, "cpu_matrix")) return false;
   const DType input = question.problem.input().dtype;
   const cpu::Extensions& has = question.traits.extensions;
   const GroupWork work(question);
@@ -66,27 +73,35 @@ inline bool tiles_pay_for_groups(const Question& question) {
   return pays && !cpu::matrix_refusal(question.problem, question.chain);
 }
 
-/// Groups whose outputs fill vectors of cpu_direct: 16 to 16 channels take 0.94 to 1.0 of the time
-/// on AVX-512, at stride 2 0.5 in NHWC and 0.87 in NCHW, 8 to 8 on AVX2 in NCHW 0.95 and 0.7. With
-/// few inputs, or without taps in NCHW, or turned from 16 bits, lanes of several groups keep up.
-inline bool direct_pays_for_groups(const Question& question) {
+/// Whether cpu_direct stands before them: if a group's outputs fill its vectors. 16 to 16 channels
+/// take 0.94 to 1.0 of the time on AVX-512, at stride 2 0.5 in NHWC and 0.87 in NCHW; 8 to 8 on
+/// AVX2 in NCHW 0.95 and 0.7. It does not with few inputs, nor in NCHW without taps or with 16
+/// bits, whose planes it turns.
+inline bool direct_pays(const Question& question) {
   const GroupWork work(question);
-  if (question.problem.conv()->conv.groups == 1 || !work.fills_vectors()) return false;
+  if (!may_run(question, "cpu_direct") || question.problem.conv()->conv.groups == 1) return false;
+  if (!work.fills_vectors()) return false;
   if (work.channels_last) return 2 * work.inputs >= work.lanes;
   return question.problem.input().dtype == DType::f32 && work.taps > 1 && work.inputs >= work.lanes;
 }
 
-/// cpu_int8 sums four products of bytes in a lane. Where its vectors have so few of a group that it
-/// needs half as many instructions, or more, products of f32 are faster, if their vectors take
-/// inputs in order: 1 to 8 channels a group take 0.44 of the time on AVX-512, 8 to 8 in NCHW 0.7,
-/// but 8 to 8 in NHWC 1.2 and 16 to 4 3.4. Without taps planes need not be turned: 16 to 16 by 1x1
-/// take 0.6. The taps of a single group it joins.
-inline bool int8_pays_for_groups(const Question& question) {
+/// Whether cpu_int8 stands before them. One of its instructions sums four products in each lane,
+/// or, without VNNI, two, but its lanes are outputs of one group, of which there may be few. It is
+/// faster if it needs less than half as many instructions: 16 to 16 channels take 0.28 of the time
+/// in NHWC and 0.55 in NCHW, 1 to 8 take 2.3, 8 to 8 in NCHW 1.4. In NHWC it is faster, too, where
+/// lanes of several groups pick their inputs from several vectors (16 to 4 channels: 0.3) or need
+/// more than a few (8 to 8: 0.83, without VNNI 1.7); in NCHW without taps it turns planes that they
+/// need not turn (16 to 16: 1.6). It joins the taps of a single group, which the others do not.
+/// AVX2 without VNNI was not measured.
+inline bool int8_pays(const Question& question) {
   constexpr std::int64_t kFew = 4;
   const GroupWork work(question);
-  if (work.inputs <= kFew && work.outputs <= kFew) return false;
+  if (!may_run(question, "cpu_int8") || (work.inputs <= kFew && work.outputs <= kFew)) return false;
   if (question.problem.conv()->conv.groups == 1) return true;
-  const std::int64_t theirs = 2 * ceil_div(work.inputs, 4) * work.lanes;
+  const bool vnni = question.traits.extensions.has_vnni(question.traits.isa);
+  if (!vnni && question.traits.isa == cpu::Isa::avx2) return true;
+  const std::int64_t instructions = ceil_div(work.inputs, vnni ? 4 : 2);
+  const std::int64_t theirs = 2 * instructions * work.lanes;
   const std::int64_t ours = work.inputs * std::min(work.outputs, work.lanes);
   if (!work.channels_last) return work.taps > 1 && theirs < ours;
   const bool in_order = work.inputs <= work.outputs;
@@ -97,8 +112,7 @@ inline bool int8_pays_for_groups(const Question& question) {
 inline Rank rank_of_f32_sums(const Question& question) {
   const bool bytes = is_byte(question.problem.input().dtype);
   const bool others_pay =
-      tiles_pay_for_groups(question) ||
-      (bytes ? int8_pays_for_groups(question) : direct_pays_for_groups(question));
+      tiles_pay(question) || (bytes ? int8_pays(question) : direct_pays(question));
   return others_pay ? Rank::behind : Rank::listed;
 }
 

@@ -21,7 +21,8 @@ void need_gain(const Question& question, Verdict& verdict) {
                "it multiplies and adds pieces of the numbers", 0);
   const double speedup = cpu::matrix_speedup(question.problem);
   double least = kLeastSpeedup;
-  if (!cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
+  if (may_run(question, "cpu_winograd") &&
+      !cpu::winograd_refusal(question.problem, question.chain, question.traits.isa))
     least = std::max(
         least, cpu::winograd_speedup(question.problem, question.traits.isa, rates_of(question)) /
                    least_gain);
@@ -75,7 +76,7 @@ class CpuMatrix final : public Solver {
   Rank rank(const Question& question) const override {
     const ConvOp& conv = *question.problem.conv();
     const bool small = conv.conv.groups > 1 && conv.weights.lens[1] < kFewestInputs;
-    return small && !tiles_pay_for_groups(question) ? Rank::behind : Rank::listed;
+    return small && !tiles_pay(question) ? Rank::behind : Rank::listed;
   }
 
   std::vector<std::string> configs(const Question& question) const override {

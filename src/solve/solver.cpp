@@ -88,6 +88,13 @@ const Solver* find_solver(std::string_view id) {
   return nullptr;
 }
 
+bool may_run(const Question& question, std::string_view solver) {
+  if (question.filter == nullptr) return true;
+  Verdict verdict(solver);
+  apply_filter(*find_solver(solver), *question.filter, verdict);
+  return verdict.accepted();
+}
+
 Selection select_solvers(const Question& question, const SolverFilter& filter) {
   Selection selection;
   for (const Solver* solver : all_solvers()) {

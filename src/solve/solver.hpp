@@ -118,6 +118,9 @@ struct SolverFilter {
   Algorithm algorithm = Algorithm::none;  ///< only convolution solvers of this one; none: any
 };
 
+/// Whether the question's filter leaves this one, so that another may stand back for it.
+bool may_run(const Question& question, std::string_view solver);
+
 struct Selection {
   std::vector<const Solver*> accepted;  ///< best first, and those that do not lead at the end
   std::vector<Rejection> rejections;    ///< of all others on this backend

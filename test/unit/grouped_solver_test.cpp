@@ -32,7 +32,7 @@ std::string takers(const std::string& text, const SolverFilter& filter = {},
   const Problem problem = parse_problem(text);
   const SplitChain chain = optimize(lower(problem), {});
   std::string all;
-  for (const Solver* solver : select_solvers({problem, chain, traits}, filter).accepted)
+  for (const Solver* solver : select_solvers({problem, chain, traits, &filter}, filter).accepted)
     all += (all.empty() ? "" : " ") + std::string(solver->id());
   return all;
 }
@@ -57,7 +57,8 @@ TEST(GroupedSolver, LeadsForSmallGroupsOfBytes) {
 
 // What cpu_int8's vectors have of a group, whose outputs they are, against lanes of several groups.
 TEST(GroupedSolver, LeadsWhereVectorsOfAGroupAreShort) {
-  const Traits avx512{.backend = "cpu", .isa = Isa::avx512, .family = "sapphire"};
+  const Traits avx512{
+      .backend = "cpu", .isa = Isa::avx512, .extensions = {.vnni = true}, .family = "sapphire"};
   const auto leads = [&](const char* text) {
     return takers(text, {}, avx512).starts_with("cpu_grouped");
   };
@@ -69,6 +70,10 @@ TEST(GroupedSolver, LeadsWhereVectorsOfAGroupAreShort) {
   EXPECT_FALSE(leads("u8:1x64x14x14:nhwc;conv(i8:16x16x3x3,pad=1x1,groups=4)"));
   EXPECT_FALSE(leads("u8:1x128x28x28:nchw;conv(i8:128x16x3x3,pad=1x1,groups=8)"));
   EXPECT_FALSE(leads("u8:1x128x28x28:nhwc;conv(i8:128x16x1x1,groups=8)"));
+  // Without VNNI an instruction sums two products.
+  EXPECT_TRUE(takers("u8:1x256x28x28:nhwc;conv(i8:256x8x3x3,pad=1x1,groups=32)", {},
+                     {.backend = "cpu", .isa = Isa::avx512})
+                  .starts_with("cpu_grouped"));
 }
 
 // A group's outputs are vectors of cpu_direct.
@@ -112,6 +117,11 @@ TEST(GroupedSolver, GivesWayToTiles) {
   EXPECT_EQ(first("bf16:1x64x28x28:nhwc;conv(bf16:64x8x3x3,pad=1x1,groups=8)"), "cpu_matrix");
   EXPECT_EQ(first("bf16:1x64x28x28;conv(bf16:64x8x3x3,pad=1x1,groups=8)"), "cpu_grouped");
   EXPECT_EQ(first("bf16:1x64x28x28:nhwc;conv(bf16:64x8x1x1,groups=8)"), "cpu_grouped");
+  // But not for a solver that is switched off.
+  EXPECT_EQ(takers("bf16:1x64x28x28;conv(bf16:64x16x3x3,pad=1x1,groups=4)",
+                   {.pinned = {}, .disabled = {"cpu_matrix"}}, amx)
+                .substr(0, 11),
+            "cpu_grouped");
   // Seven groups have no share that fills a step.
   EXPECT_EQ(first("u8:1x70x28x28:nhwc;conv(i8:70x10x3x3,pad=1x1,groups=7)"), "cpu_int8");
 }

@@ -58,6 +58,23 @@ TEST(MatrixConditions, RefusesTheRestAndSaysWhy) {
   for (const auto& [text, code] : cases) expect_refused(ask(text), code, text);
 }
 
+// It gives way to Winograd's products where those may run.
+TEST(MatrixConditions, GivesWayToNothingThatIsSwitchedOff) {
+  const Problem problem = parse_problem("f32:1x64x56x56;conv(f32:64x64x3x3,pad=1x1)");
+  const SplitChain chain = optimize(lower(problem), {});
+  const Traits traits{
+      .backend = "cpu", .isa = cpu::Isa::avx512, .extensions = kTiles, .family = "sapphire_amx"};
+  const auto takes = [&](const SolverFilter& filter) {
+    Verdict verdict("cpu_matrix");
+    find_solver("cpu_matrix")->accepts({problem, chain, traits, &filter}, verdict);
+    return verdict.accepted();
+  };
+  EXPECT_FALSE(takes({}));
+  EXPECT_TRUE(takes({.pinned = {}, .disabled = {"cpu_winograd"}}));
+  EXPECT_TRUE(takes({.pinned = "cpu_matrix", .disabled = {}}));
+  EXPECT_TRUE(takes({.pinned = {}, .disabled = {}, .algorithm = Algorithm::direct}));
+}
+
 TEST(MatrixConditions, NeedsTheTilesOfTheType) {
   constexpr cpu::Extensions kReal{.bf16 = true, .tiles_bf16 = true}, kBytes{.tiles_int8 = true};
   for (const char* text :

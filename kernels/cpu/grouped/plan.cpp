@@ -53,7 +53,7 @@ FewChannels few_channels(const GroupedShape& shape) {
   const bool bf16 = shape.input == DType::bf16;
   if (shape.has_tiles && is_byte(shape.input)) return {0, 0};
   // Tiles of AMX multiply bf16 as it is: faster, but for a single output, of whose tiles 15 in 16
-  // rows are idle, and for what a stride deals out before.
+  // rows are idle, and for what a stride deals out before (see also solvers/cpu_groups.hpp).
   if (shape.has_tiles && bf16) return {shape.g.stride[2] > 1 ? 8 : 1, 0};
   // With more outputs vdpbf16ps, at twice the products, and four tile products for f16 keep up.
   if (shape.has_fast_bf16 && bf16) return {4, 0};

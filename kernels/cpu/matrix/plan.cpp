@@ -56,7 +56,7 @@ std::int64_t phase_length(const ConvGeometry& conv, std::size_t axis, std::int64
   return outputs + reach / staged_step(conv, axis);
 }
 
-/// Zeros behind a whole row that are also those before the next: so many columns of either.
+/// How many of the zero columns behind a whole row are also zero columns before the next.
 std::int64_t shared_columns(const ConvGeometry& conv) {
   const std::int64_t reach = (conv.filter[2] - 1) * conv.dilation[2];
   if (staged_step(conv, 2) != 1) return 0;
@@ -168,7 +168,7 @@ bool has_whole_strips(const MatrixPlan& plan) {
 /// wanted again: weights of one tile of channels by the next strip, or those of all by the next
 /// window; a window's input by the next tile of channels.
 Far far_operand(const MatrixPlan& plan) {
-  constexpr std::int64_t kNearest = 48 << 10, kNearWeights = 32 << 10, kFewStrips = 2;
+  constexpr std::int64_t kNearest = 48 << 10, kFewStrips = 2;
   const std::int64_t strips = plan.window_calls();
   const std::int64_t weights =
       (strips == 1 ? plan.group_vectors() : plan.grid.channels) * plan.vector_bytes();
@@ -177,8 +177,8 @@ Far far_operand(const MatrixPlan& plan) {
   if (input + weights <= kNearest) return Far::nothing;
   if (strips <= kFewStrips) return Far::weights;
   if (plan.shape.taps() == 1) return Far::input;
-  // Taps share their input. Each piece of weights is wanted several times in a step, and weights
-  // that images share come from too far to be waited for again.
+  // Taps share their input, which stays if weights go past it. But each piece of weights is loaded
+  // several times in a step, and images that share weights want them again at once.
   const bool once = !traits_of(plan.product).is_split() && plan.block_images == 1;
   return once && weights > kNearWeights ? Far::weights : Far::nothing;
 }
@@ -190,7 +190,7 @@ void plan_fetches(MatrixPlan& plan) {
   constexpr std::int64_t kLittleLater = 32 << 10;
   const std::int64_t calls = plan.window_calls();
   const std::int64_t step_lines = plan.grid.channels * traits_of(plan.product).pieces * kTileRows;
-  if (plan.shape.conv.groups * plan.group_vectors() * plan.vector_bytes() <= kKeptWeights) return;
+  if (weights_stay(plan.shape, plan.product)) return;
   plan.next_lines = static_cast<int>(ceil_div(step_lines, calls));
   plan.fetched_bytes = static_cast<std::int64_t>(plan.reads.size()) * plan.next_lines * kTileBytes;
   if (calls == 1) plan.fetches_ahead = kLittleLater;
@@ -301,8 +301,8 @@ std::int64_t gap_columns(const DirectShape& shape, Product product) {
 
 std::int64_t weight_bytes(const DirectShape& shape, Product product) {
   const ProductTraits& traits = traits_of(product);
-  return shape.conv.group_inputs * shape.conv.group_outputs * shape.taps() * traits.element *
-         traits.pieces;
+  return shape.conv.group_inputs * round_up(shape.conv.group_outputs, kTileLanes) * shape.taps() *
+         traits.element * traits.pieces;
 }
 
 std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block) {
@@ -335,8 +335,9 @@ bool MatrixPlan::finishes_planes() const {
 }
 
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
-                       const MatrixConfig& config) {
+                       const MatrixConfig& config, std::int64_t merged) {
   MatrixPlan plan;
+  plan.merged = merged;
   plan.product = product;
   plan.config = config;
   plan.grid = config.grid;

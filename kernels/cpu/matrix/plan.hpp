@@ -17,7 +17,8 @@ namespace fuseplan::cpu {
 /// phase][row][column][step][piece][channel], or, by plane, [plane tap][row phase][column
 /// phase][step][piece][lane of channels][row][column]. Entries that a stride of s takes in s turns
 /// are s phases, each contiguous, so that neighbouring outputs always read neighbours. Lengths of
-/// phases in rows and columns, steps in bytes.
+/// phases in rows and columns, steps in bytes. Columns at the end of a row may be those at the
+/// beginning of the next (plan.pitch): both are zeros.
 struct MatrixStage {
   std::int64_t rows = 0, columns = 0;
   std::int64_t lane_bytes = 0;  ///< by plane
@@ -130,7 +131,10 @@ struct MatrixPlan {
 /// Bytes of packed weights that a second-level cache of 2 MB keeps from window to window.
 inline constexpr std::int64_t kKeptWeights = 1280 << 10;
 
-/// Bytes of a group's weights, in pieces if the product has any, without what fills up tiles.
+/// Weights of a tile of channels that the first-level cache can keep from strip to strip.
+inline constexpr std::int64_t kNearWeights = 32 << 10;
+
+/// Bytes of a group's weights, in pieces if the product has any, without what fills up steps.
 std::int64_t weight_bytes(const DirectShape& shape, Product product);
 /// Whether all weights stay near from window to window.
 inline bool weights_stay(const DirectShape& shape, Product product) {
@@ -155,7 +159,8 @@ std::int64_t gap_columns(const DirectShape& shape, Product product);
 /// several at once. What a filter puts between rows takes room, too. Otherwise 1.
 std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block);
 
+/// `merged`: groups of the problem in each of the shape's.
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
-                       const MatrixConfig& config);
+                       const MatrixConfig& config, std::int64_t merged = 1);
 
 }  // namespace fuseplan::cpu

@@ -163,8 +163,7 @@ std::shared_ptr<const Recipe> matrix_recipe(const Problem& problem, const SplitC
           "three tiles of pixels follow one another only where they run on");
   require(!config.joined || joining_saves(shape, product), Status::BadParm,
           "there are no taps to join");
-  MatrixPlan plan = matrix_plan(shape, chain, product, config);
-  plan.merged = merged_groups(problem);
+  const MatrixPlan plan = matrix_plan(shape, chain, product, config, merged_groups(problem));
   const std::int64_t farthest = std::max((traits_of(product).pieces - 1) * plan.piece_bytes,
                                          (plan.grid.pixels - 1) * kTileRows * plan.pixel_bytes);
   require(farthest <= std::numeric_limits<std::int32_t>::max(), Status::BadParm,

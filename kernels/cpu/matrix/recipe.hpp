@@ -23,8 +23,8 @@ std::optional<std::string> matrix_refusal(const Problem& problem, const SplitCha
 
 /// Whether it multiplies and adds pieces of the numbers.
 bool splits_numbers(const Problem& problem);
-/// Of 8-bit groups of few channels, how many are multiplied as one of which most weights are zero:
-/// what fills a step. Numbers that have NaN would spread it to other groups.
+/// How many groups of 8-bit integers are multiplied as one group, whose weights are zero between
+/// channels of different groups: as many as fill a step. (A NaN would get into other groups so.)
 std::int64_t merged_groups(const Problem& problem);
 /// Steps in which a kernel sums an output. It reads a list of them.
 std::int64_t matrix_terms(const Problem& problem);

@@ -36,8 +36,7 @@ MatrixSchedule::MatrixSchedule(const MatrixPlan& plan, int threads, bool weights
 void MatrixSchedule::avoid_shared_windows() {
   constexpr std::int64_t kFewWindows = 4, kManyStrips = 8;
   const View& output = plan_.shape.conv.output;
-  const bool is_near =
-      plan_.shape.conv.groups * plan_.group_vectors() * plan_.vector_bytes() <= kKeptWeights;
+  const bool is_near = weights_stay(plan_.shape, plan_.product);
   if (!plan_.config.staged || plan_.config.by_plane || !is_near) return;
   if (windows() % parts_ == 0 || windows() >= kFewWindows * parts_) return;
   const auto dealt = [&](std::int64_t windows) { return round_up(windows, std::int64_t{parts_}); };
@@ -77,10 +76,9 @@ MatrixWindow MatrixSchedule::window_of_plane(std::int64_t at) const {
   const auto part_of = [](std::int64_t all, std::int64_t windows, std::int64_t window) {
     return split(all, static_cast<int>(windows), static_cast<int>(window));
   };
-  MatrixWindow window;
-  window.group = index.take(groups_together_);
   const Range columns = part_of(strips(), column_windows_, index.take(column_windows_));
   const Range rows = part_of(output.len[3], row_windows_, index.take(row_windows_));
+  MatrixWindow window;
   if (images_ > 1) {
     const Range images = part_of(output.len[0], image_windows_, index.rest());
     window.image = images.first;
@@ -95,9 +93,10 @@ MatrixWindow MatrixSchedule::window_of_plane(std::int64_t at) const {
 
 MatrixWindow MatrixSchedule::window(std::int64_t unit) const {
   Digits index(unit / plan_.tiles_of_channels);
+  const std::int64_t group = index.take(groups_together_);
   MatrixWindow window = window_of_plane(index.take(windows_per_plane()));
   window.plane = index.take(plan_.shape.conv.output.len[2]);
-  window.group += index.take(plan_.shape.conv.groups / groups_together_);
+  window.group = group + index.take(plan_.shape.conv.groups / groups_together_);
   window.image += index.rest();
   return window;
 }
@@ -111,13 +110,14 @@ std::int64_t MatrixSchedule::first(int part) const {
     return window.images * plan_.tiles(window.rows, window.columns) * plan_.group_vectors();
   };
   std::int64_t per_plane = 0;
-  for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += work_of(i);
-  const Place place =
-      place_of(planes() * per_plane * part / parts_, windows_per_plane(), per_plane, work_of);
+  for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += groups_together_ * work_of(i);
+  const Place place = place_of(planes() * per_plane * part / parts_, windows_per_plane(), per_plane,
+                               [&](std::int64_t i) { return groups_together_ * work_of(i); });
   const std::int64_t work = work_of(place.block % windows_per_plane());
-  const std::int64_t vectors = place.done * plan_.group_vectors() / work;
+  const std::int64_t window = place.block * groups_together_ + place.done / work;
+  const std::int64_t vectors = place.done % work * plan_.group_vectors() / work;
   const std::int64_t tiles = (vectors + plan_.grid.channels / 2) / plan_.grid.channels;
-  return place.block * plan_.tiles_of_channels + std::min(tiles, plan_.tiles_of_channels);
+  return window * plan_.tiles_of_channels + std::min(tiles, plan_.tiles_of_channels);
 }
 
 }  // namespace fuseplan::cpu

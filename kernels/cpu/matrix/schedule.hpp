@@ -25,7 +25,7 @@ class MatrixSchedule {
   int parts() const { return parts_; }
   /// First unit of a part; parts are nearly equal in products. first(parts()) is the end.
   std::int64_t first(int part) const;
-  std::int64_t windows() const { return planes() * windows_per_plane(); }
+  std::int64_t windows() const { return planes() * windows_per_plane() * groups_together_; }
   std::int64_t units() const { return windows() * plan_.tiles_of_channels; }
   MatrixWindow window(std::int64_t unit) const;
   std::int64_t channel_tile(std::int64_t unit) const { return unit % plan_.tiles_of_channels; }
@@ -33,11 +33,10 @@ class MatrixSchedule {
  private:
   void cut(std::int64_t rows, std::int64_t columns);
   void cut_images(std::int64_t images);
-  /// Planes of images that share windows are one.
+  /// Planes of images that share windows are one, and so are those of groups that lie together.
   std::int64_t planes() const;
-  std::int64_t windows_per_plane() const {
-    return groups_together_ * image_windows_ * row_windows_ * column_windows_;
-  }
+  /// Of each group.
+  std::int64_t windows_per_plane() const { return image_windows_ * row_windows_ * column_windows_; }
   void avoid_shared_windows();
   std::int64_t strips() const;  ///< in which a plane's columns are dealt to windows
   MatrixWindow window_of_plane(std::int64_t index) const;  ///< of the first plane

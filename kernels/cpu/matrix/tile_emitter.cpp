@@ -16,8 +16,8 @@ namespace {
 
 using namespace Xbyak::util;
 
-// Tiles of sums come first, by pixels and then channels; behind them as many of input as the grid
-// is high, if one is left for weights, and then those.
+// Tiles of sums come first, by pixels and then channels, then those of input, one for each tile of
+// the grid's pixels if that leaves one for weights, then those of weights.
 constexpr int kTiles = 8;
 Xbyak::Tmm sums_tile(const TileGrid& grid, int tile, int vector) {
   return Xbyak::Tmm(tile * grid.channels + vector);

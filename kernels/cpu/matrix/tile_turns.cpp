@@ -9,15 +9,15 @@
 
 namespace fuseplan::cpu {
 
-// Steps of many products need no others beside them, and short sums no loop twice.
+// A step of pieces is long enough to be a turn, and a short sum too short for a loop and a rest.
 int unrolled_steps(Product product, std::int64_t steps, bool overlaps) {
   constexpr int kUnrolled = 4;
   if (traits_of(product).is_split()) return 1;
   return steps >= kUnrolled || !overlaps ? kUnrolled : 1;
 }
 
-// Beside as many steps as leave each enough to do, grains of one to eight pixels, or several of
-// those.
+// As many steps as leave four vectors or more to finish beside each. Their pixels are one grain,
+// which is 1, 2, 4 or 8 pixels, or several grains of 8.
 Meanwhile meanwhile(const TileGrid& grid, std::int64_t steps, int unrolled) {
   constexpr int kFewestVectors = 4, kMostPixels = 8;
   const auto fits = [&](int finishing) {

@@ -10,9 +10,10 @@ namespace fuseplan::cpu {
 /// Steps that a turn of a kernel's loop sums.
 int unrolled_steps(Product product, std::int64_t steps, bool overlaps);
 
-/// Steps that a kernel sums while it finishes a strip, whole turns: `finishing`, beside each of
-/// which some of the strip's pixels are finished, and `quiet` ones between the first, which stores
-/// the strip, and the first pixels, as sums that were just stored are better left alone.
+/// Steps that a kernel sums while it finishes the strip before; together they are whole turns. The
+/// first step stores the strip. `quiet` steps follow, since sums that were just stored are better
+/// left alone. Then a part of the strip's pixels is finished after the first and after each of the
+/// other `finishing` - 1 steps.
 struct Meanwhile {
   int quiet, finishing;
 };

@@ -43,15 +43,15 @@ std::int64_t pixels_in_few_pages(const DirectShape& shape) {
 /// are as large as the second-level cache allows.
 std::int64_t block_of(const DirectShape& shape, Product product, const TileGrid& grid) {
   const std::int64_t pixel = input_bytes(shape, product);
-  // Windows of all groups over the same pixels follow one another.
-  const std::int64_t together = is_pointwise(shape.conv) ? shape.conv.groups : 1;
+  // Windows of all groups over the same pixels follow one another where weights stay.
+  const bool follow = is_pointwise(shape.conv) && weights_stay(shape, product);
+  const std::int64_t together = follow ? shape.conv.groups : 1;
   const std::int64_t block = std::max<std::int64_t>(1, kWindowBytes / pixel / together);
   // Wide kernels write whole lines at a time, which need not be asked for, and keep weights in the
   // first level.
   if (grid == kWideGrid || weight_bytes(shape, product) > kKeptBytes) return block;
   if (reads_in_place(shape, product))
-    return std::max<std::int64_t>(kSquareGrid.rows(),
-                                  kNearBytes / pixel / kSquareGrid.rows() * kSquareGrid.rows());
+    return std::max<std::int64_t>(grid.rows(), kNearBytes / pixel / grid.rows() * grid.rows());
   // Windows of larger filters overlap, and those of strided ones gain nothing.
   return is_pointwise(shape.conv) ? std::min(block, pixels_in_few_pages(shape)) : block;
 }
@@ -66,7 +66,6 @@ bool fills_wide(const DirectShape& shape) {
 /// bytes, they write whole lines: that is worth it as well where sums are short, or where a
 /// square's 32 pixels of output lie so far apart that they crowd each other out of that cache.
 bool prefers_wide(const DirectShape& shape, Product product) {
-  constexpr std::int64_t kNearWeights = 32 << 10;
   constexpr std::int64_t kShortBytes = 256, kNearSumBytes = 512, kFarApart = 1024;
   if (!fills_wide(shape)) return false;
   const ConvGeometry& conv = shape.conv;
@@ -96,11 +95,10 @@ bool prefers_tall(const DirectShape& shape, Product product) {
          !shares_windows(shape, product) && !weights_stay(shape, product);
 }
 
-/// Filters whose weights do not stay in the first-level cache are loaded from the second for each
-/// strip: for three tiles of pixels instead of two. What strides read is not near enough to be
-/// loaded again for it, and small planes leave much of the third tile unused.
+/// A filter too large for the first-level cache comes from the second for each strip, so strips are
+/// long: three tiles of pixels. With strides their input would not be in the first level when it is
+/// loaded again, and small planes leave much of the third tile unused.
 bool prefers_large(const DirectShape& shape, Product product) {
-  constexpr std::int64_t kNearWeights = 32 << 10;
   const ConvGeometry& conv = shape.conv;
   const std::int64_t weights = conv.group_inputs * shape.taps() * traits_of(product).element *
                                std::min<std::int64_t>(conv.group_outputs, kLargeGrid.lanes());
