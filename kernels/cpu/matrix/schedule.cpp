@@ -109,10 +109,11 @@ std::int64_t MatrixSchedule::first(int part) const {
     const MatrixWindow window = window_of_plane(index);
     return window.images * plan_.tiles(window.rows, window.columns) * plan_.group_vectors();
   };
+  const auto together = [&](std::int64_t index) { return groups_together_ * work_of(index); };
   std::int64_t per_plane = 0;
-  for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += groups_together_ * work_of(i);
-  const Place place = place_of(planes() * per_plane * part / parts_, windows_per_plane(), per_plane,
-                               [&](std::int64_t i) { return groups_together_ * work_of(i); });
+  for (std::int64_t i = 0; i < windows_per_plane(); ++i) per_plane += together(i);
+  const Place place =
+      place_of(planes() * per_plane * part / parts_, windows_per_plane(), per_plane, together);
   const std::int64_t work = work_of(place.block % windows_per_plane());
   const std::int64_t window = place.block * groups_together_ + place.done / work;
   const std::int64_t vectors = place.done % work * plan_.group_vectors() / work;
