@@ -81,6 +81,19 @@ TEST(MatrixConfig, LargeWhereWeightsPass) {
   EXPECT_FALSE(is_large("f16:1x128x28x28:nhwc;conv(f16:128x128x3x3,pad=1x1)"));
 }
 
+TEST(MatrixConfig, TallWhereOneTileHoldsAllOutputs) {
+  const auto is_tall = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kTallGrid;
+  };
+  EXPECT_TRUE(is_tall("u8:1x64x28x28:nhwc;conv(i8:16x64x3x3,pad=1x1)->u8:1x16x28x28:nhwc"));
+  EXPECT_TRUE(is_tall("bf16:1x64x28x28;conv(bf16:12x64x3x3,pad=1x1)"));
+  EXPECT_FALSE(is_tall("bf16:1x64x28x28;conv(bf16:17x64x3x3,pad=1x1)"));
+  EXPECT_FALSE(is_tall("bf16:1x64x28x28:nhwc;conv(bf16:16x64x1x1)"));
+  EXPECT_FALSE(is_tall("bf16:1x64x28x28:nhwc;conv(bf16:32x16x3x3,pad=1x1,groups=4)"));
+  EXPECT_FALSE(is_tall("f16:1x64x28x28;conv(f16:16x64x3x3,pad=1x1)"));
+}
+
 // And large output past the caches, which squares of bytes cannot.
 TEST(MatrixConfig, WideBytesAreMadeOfLines) {
   const Problem problem =

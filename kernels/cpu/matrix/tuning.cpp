@@ -82,6 +82,13 @@ bool is_small(const DirectShape& shape, Product product) {
          kTallGrid.rows();
 }
 
+/// One tile of channels holds all outputs: squares would be half empty, and no strip could wait.
+bool is_narrow(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  return conv.groups == 1 && conv.group_outputs <= kTileLanes && !reads_in_place(shape, product) &&
+         !traits_of(product).is_split() && !is_small(shape, product);
+}
+
 /// Whether a window has room for several images: those use the weights one after another.
 bool shares_windows(const DirectShape& shape, Product product) {
   const std::int64_t room = std::max<std::int64_t>(1, kWindowBytes / input_bytes(shape, product));
@@ -91,6 +98,7 @@ bool shares_windows(const DirectShape& shape, Product product) {
 /// Small planes use weights a few times only: where they come from behind the second-level cache,
 /// tall kernels read them once.
 bool prefers_tall(const DirectShape& shape, Product product) {
+  if (is_narrow(shape, product)) return true;
   return traits_of(product).is_split() && shape.taps() > 1 && is_small(shape, product) &&
          !shares_windows(shape, product) && !weights_stay(shape, product);
 }
@@ -146,7 +154,7 @@ std::vector<MatrixConfig> matrix_tuning_space(const DirectShape& shape, Product 
   };
   add_other(kSquareGrid);
   if (fills_wide(shape) && !traits_of(product).is_split()) add_other(kWideGrid);
-  if (is_small(shape, product)) add_other(kTallGrid);
+  if (is_small(shape, product) || is_narrow(shape, product)) add_other(kTallGrid);
   if (!traits_of(product).is_split()) add_other(kLargeGrid);
   return configs;
 }
