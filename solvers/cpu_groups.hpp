@@ -16,26 +16,22 @@ namespace fuseplan {
 // (cpu_direct, cpu_int8), or tiles of AMX. Parts of the time of lanes of several groups are of one
 // image on Intel's cores, of filters of 3x3 where none is named.
 
-/// What decides, of a convolution with groups.
+/// What decides, of a convolution: channels of a group, and lanes of a vector.
 struct GroupWork {
-  explicit GroupWork(const Question& question)
-      : GroupWork(cpu::geometry_of(question.problem),
-                  static_cast<std::int64_t>(cpu::lanes_of(question.traits.isa))) {}
-  std::int64_t inputs, outputs, taps, lanes;
+  std::int64_t groups, inputs, outputs, taps, lanes;
   bool channels_last;
-  /// Outputs of a group fill whole vectors.
-  bool fills_vectors() const { return outputs % lanes == 0; }
   /// Products for each value that is copied to scratch or finished.
   std::int64_t products_per_value() const { return inputs * outputs * taps / (inputs + outputs); }
-
- private:
-  GroupWork(const cpu::ConvGeometry& g, std::int64_t vector)
-      : inputs(g.group_inputs),
-        outputs(g.group_outputs),
-        taps(g.filter[0] * g.filter[1] * g.filter[2]),
-        lanes(vector),
-        channels_last(g.input.stride[1] == 1) {}
 };
+inline GroupWork group_work(const Question& question) {
+  const cpu::ConvGeometry g = cpu::geometry_of(question.problem);
+  return {.groups = g.groups,
+          .inputs = g.group_inputs,
+          .outputs = g.group_outputs,
+          .taps = g.filter[0] * g.filter[1] * g.filter[2],
+          .lanes = cpu::lanes_of(question.traits.isa),
+          .channels_last = g.input.stride[1] == 1};
+}
 
 /// Whether tiles are faster for groups of bytes that they multiply as one. In NHWC they take 0.1 to
 /// 0.75 of the time, but for pairs of inputs with vectors of outputs; in NCHW, where they turn
@@ -66,7 +62,7 @@ inline bool tiles_pay(const Question& question) {
   if (!may_run(question, "cpu_matrix")) return false;
   const DType input = question.problem.input().dtype;
   const cpu::Extensions& has = question.traits.extensions;
-  const GroupWork work(question);
+  const GroupWork work = group_work(question);
   const bool pays = is_byte(input) ? has.tiles_int8 && cpu::merged_groups(question.problem) > 1 &&
                                          merging_pays(work)
                                    : input == DType::bf16 && has.tiles_bf16 && idle_tiles_pay(work);
@@ -78,9 +74,9 @@ inline bool tiles_pay(const Question& question) {
 /// AVX2 in NCHW 0.95 and 0.7. It does not with few inputs, nor in NCHW without taps or with 16
 /// bits, whose planes it turns.
 inline bool direct_pays(const Question& question) {
-  const GroupWork work(question);
-  if (!may_run(question, "cpu_direct") || question.problem.conv()->conv.groups == 1) return false;
-  if (!work.fills_vectors()) return false;
+  const GroupWork work = group_work(question);
+  if (!may_run(question, "cpu_direct") || work.groups == 1) return false;
+  if (work.outputs % work.lanes != 0) return false;
   if (work.channels_last) return 2 * work.inputs >= work.lanes;
   return question.problem.input().dtype == DType::f32 && work.taps > 1 && work.inputs >= work.lanes;
 }
@@ -95,9 +91,9 @@ inline bool direct_pays(const Question& question) {
 /// AVX2 without VNNI was not measured.
 inline bool int8_pays(const Question& question) {
   constexpr std::int64_t kFew = 4;
-  const GroupWork work(question);
+  const GroupWork work = group_work(question);
   if (!may_run(question, "cpu_int8") || (work.inputs <= kFew && work.outputs <= kFew)) return false;
-  if (question.problem.conv()->conv.groups == 1) return true;
+  if (work.groups == 1) return true;
   const bool vnni = question.traits.extensions.has_vnni(question.traits.isa);
   if (!vnni && question.traits.isa == cpu::Isa::avx2) return true;
   const std::int64_t instructions = ceil_div(work.inputs, vnni ? 4 : 2);

@@ -42,13 +42,16 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:16x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)"), Far::nothing);
 }
 
+/// Of the default configuration.
+cpu::TileGrid first_grid(const char* text) {
+  const Problem problem = parse_problem(text);
+  return matrix_configs(problem, optimize(lower(problem), {})).front().grid;
+}
+
 // Where 64 channels of weights stay in the first-level cache; and for bytes, of which four vectors
 // are a line, where sums are short or pixels far apart.
 TEST(MatrixConfig, WideWhereWeightsStayNearOrLinesAreWhole) {
-  const auto is_wide = [](const char* text) {
-    const Problem problem = parse_problem(text);
-    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kWideGrid;
-  };
+  const auto is_wide = [](const char* text) { return first_grid(text) == cpu::kWideGrid; };
   EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->u8:1x256x56x56:nhwc"));
   EXPECT_TRUE(is_wide("u8:1x512x28x28:nhwc;conv(i8:128x512x1x1)->u8:1x128x28x28:nhwc"));
   EXPECT_TRUE(is_wide("u8:1x64x56x56:nhwc;conv(i8:256x64x1x1)->f32:1x256x56x56:nhwc"));
@@ -66,10 +69,7 @@ TEST(MatrixConfig, WideWhereWeightsStayNearOrLinesAreWhole) {
 
 // Where weights of taps pass through the first-level cache, and planes fill three tiles of pixels.
 TEST(MatrixConfig, LargeWhereWeightsPass) {
-  const auto is_large = [](const char* text) {
-    const Problem problem = parse_problem(text);
-    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kLargeGrid;
-  };
+  const auto is_large = [](const char* text) { return first_grid(text) == cpu::kLargeGrid; };
   EXPECT_TRUE(is_large("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"));
   EXPECT_TRUE(is_large("bf16:1x128x28x28;conv(bf16:128x128x3x3,pad=1x1)"));
   EXPECT_TRUE(is_large("u8:1x192x17x17:nhwc;conv(i8:192x192x7x1,pad=3x0)->u8:1x192x17x17:nhwc"));
@@ -82,10 +82,7 @@ TEST(MatrixConfig, LargeWhereWeightsPass) {
 }
 
 TEST(MatrixConfig, TallWhereOneTileHoldsAllOutputs) {
-  const auto is_tall = [](const char* text) {
-    const Problem problem = parse_problem(text);
-    return matrix_configs(problem, optimize(lower(problem), {})).front().grid == cpu::kTallGrid;
-  };
+  const auto is_tall = [](const char* text) { return first_grid(text) == cpu::kTallGrid; };
   EXPECT_TRUE(is_tall("u8:1x64x28x28:nhwc;conv(i8:16x64x3x3,pad=1x1)->u8:1x16x28x28:nhwc"));
   EXPECT_TRUE(is_tall("bf16:1x64x28x28;conv(bf16:12x64x3x3,pad=1x1)"));
   EXPECT_FALSE(is_tall("bf16:1x64x28x28;conv(bf16:17x64x3x3,pad=1x1)"));
