@@ -93,6 +93,7 @@ constexpr CoreRates with_wide_tiles(CoreRates rates) {
   rates.line_crossing = 1.13;
   rates.turned_store = 14;
   rates.far_turned_store = 24;
+  rates.short_planes = {.in_place = 1.03, .halves = 1.08};
   return rates;
 }
 

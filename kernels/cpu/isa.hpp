@@ -55,6 +55,13 @@ struct FarLines {
   double crowded = 0;   ///< one stored in a burst of many runs
 };
 
+/// How much longer 1x1 convolutions take of planes of fewer than 64 pixels that begin anywhere in a
+/// line, where channels are in vectors.
+struct ShortPlanes {
+  double in_place = 1;  ///< read where they lie; copied they do not
+  double halves = 1;    ///< by Strassen's products
+};
+
 /// What estimates of time reckon with, for one core and the vectors of an instruction set; as it
 /// stands, of a core that is not known, in its widest.
 struct CoreRates {
@@ -76,6 +83,7 @@ struct CoreRates {
   double third_level_bytes = 20e6, third_level = 12;
   double behind = 6;
   FarLines far = {};
+  ShortPlanes short_planes = {};
   /// Bytes of weights that kernels ask the caches for before they read them, where these come from
   /// behind the second level.
   std::int64_t weights_ahead = 4096;

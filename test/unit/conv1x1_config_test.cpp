@@ -26,12 +26,17 @@ TEST(Conv1x1Config, TextReadsBack) {
   for (const Isa isa : kIsas)
     for (const Conv1x1Config& config : conv1x1_configs(problem, chain_of(problem), isa))
       EXPECT_EQ(parse_conv1x1_config(to_text(config)), config) << to_text(config);
+  const Conv1x1Config windows{true, 14, 2, 196, true, 4};
+  EXPECT_EQ(to_text(windows), "channels:14x2,block=196,staged=1,images=4");
+  EXPECT_EQ(parse_conv1x1_config(to_text(windows)), windows);
 }
 
 TEST(Conv1x1Config, OtherTextIsRefused) {
   for (const char* text :
        {"", "14x2", "14x2,block=1,staged=2", "14x2,block=0,staged=0", "014x2,block=1,staged=0",
         "pixels:-1x2,block=1,staged=0", "lanes:14x2,block=1,staged=0",
+        "channels:14x2,block=1,staged=1,images=1", "channels:14x2,block=1,staged=1,images=0",
+        "channels:14x2,block=1,staged=0,images=2", "channels:14x2,block=1,staged=1,images=2,",
         "pixels:14x2,block=1,staged=0 ", "pixels:14x2,block=99999999999999999999,staged=0"})
     EXPECT_EQ(parse_conv1x1_config(text), std::nullopt) << text;
 }

@@ -33,6 +33,8 @@ constexpr Case kCases[] = {
      "pixels:8x3,block=96,staged=0", "pixels in vectors, blocks of several images"},
     {cpu::Isa::avx512, "f32:2x300x27x27:nchw;conv(f32:130x300x1x1,stride=2x2)->f32:2x130x14x14",
      "pixels:14x2,block=64,staged=1", "each block is copied"},
+    {cpu::Isa::avx512, "f32:6x150x7x7:nchw;conv(f32:240x150x1x1)->f32:6x240x7x7",
+     "channels:14x2,block=147,staged=1,images=3", "windows of three images"},
     {cpu::Isa::avx512, "f32:1x512x5x1:nhwc;conv(f32:4096x512x1x1:nhwc)->f32:1x4096x5x1:nhwc",
      "channels:9x3,block=64,staged=0", "a single piece of pixels"},
     {cpu::Isa::avx512, "f32:2x150x19x17:nchw;conv(f32:240x50x1x1,groups=3)->f32:2x240x19x17",
@@ -112,7 +114,7 @@ TEST(Conv1x1Schedule, EveryPieceIsInOnePart) {
           for (const Conv1x1Unit& unit : units_of(schedule, part)) {
             EXPECT_LE(unit.last - unit.first, schedule.block());
             for (std::int64_t piece = unit.first; piece < unit.last; ++piece) {
-              EXPECT_TRUE(seen.emplace(unit.image, piece, unit.channels).second);
+              EXPECT_TRUE(seen.emplace(unit.window, piece, unit.channels).second);
               most_of_a_piece = std::max(
                   most_of_a_piece,
                   (plan.pixels.first(piece + 1) - plan.pixels.first(piece)) * width(unit.channels));
@@ -124,9 +126,8 @@ TEST(Conv1x1Schedule, EveryPieceIsInOnePart) {
             most_of_a_unit = std::max(most_of_a_unit, here);
           }
         }
-        EXPECT_EQ(std::ssize(seen),
-                  plan.shape.images() * plan.pixels.pieces() * plan.channels.pieces());
-        const std::int64_t all = plan.shape.images() * plan.pixels.first(plan.pixels.pieces()) *
+        EXPECT_EQ(std::ssize(seen), plan.windows() * plan.pixels.pieces() * plan.channels.pieces());
+        const std::int64_t all = plan.windows() * plan.pixels.first(plan.pixels.pieces()) *
                                  plan.channels.first(plan.channels.pieces());
         const std::int64_t grain = plan.staged || in_passing ? most_of_a_unit : most_of_a_piece;
         for (const std::int64_t work : of_part)
@@ -145,11 +146,11 @@ TEST(Conv1x1Schedule, ChannelsFollowOneAnother) {
       for (std::size_t i = 0; i < units.size(); ++i) {
         EXPECT_EQ(units[i].channels, static_cast<std::int64_t>(i) % plan.channels.pieces());
         if (units[i].channels == 0) continue;
-        EXPECT_EQ(units[i].image, units[i - 1].image);
+        EXPECT_EQ(units[i].window, units[i - 1].window);
         EXPECT_EQ(units[i].first, units[i - 1].first);
       }
       if (!in_passing) continue;
-      EXPECT_EQ(std::ssize(units), plan.shape.images() * plan.channels.pieces());
+      EXPECT_EQ(std::ssize(units), plan.windows() * plan.channels.pieces());
     }
   }
 }

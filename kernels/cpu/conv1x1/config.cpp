@@ -10,8 +10,9 @@
 namespace fuseplan::cpu {
 
 std::string to_text(const Conv1x1Config& config) {
-  return fmt::format("{}:{}x{},block={},staged={}", config.by_channel ? "channels" : "pixels",
-                     config.rows, config.vectors, config.block, config.staged ? 1 : 0);
+  const std::string images = config.images > 1 ? fmt::format(",images={}", config.images) : "";
+  return fmt::format("{}:{}x{},block={},staged={}{}", config.by_channel ? "channels" : "pixels",
+                     config.rows, config.vectors, config.block, config.staged ? 1 : 0, images);
 }
 
 std::optional<Conv1x1Config> parse_conv1x1_config(std::string_view text) {
@@ -23,7 +24,9 @@ std::optional<Conv1x1Config> parse_conv1x1_config(std::string_view text) {
       !take(rest, ",block=", config.block) || !take(rest, ",staged=", staged))
     return std::nullopt;
   config.staged = staged == 1;
-  if (to_text(config) != text || config.rows < 1 || config.vectors < 1 || config.block < 1)
+  if (!rest.empty() && !take(rest, ",images=", config.images)) return std::nullopt;
+  if (to_text(config) != text || config.rows < 1 || config.vectors < 1 || config.block < 1 ||
+      (config.images > 1 && !config.staged))
     return std::nullopt;
   return config;
 }

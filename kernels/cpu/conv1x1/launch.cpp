@@ -16,6 +16,8 @@
 namespace fuseplan::cpu {
 namespace {
 
+constexpr std::int64_t kSquare = 16;  ///< pixels that are turned together, at most
+
 using ProductKernel = void (*)(const ProductCall*);
 
 /// What all threads of one launch share.
@@ -47,8 +49,9 @@ class Walk {
     if (plan_.staged) stage_ = take(plan_.stage_floats(schedule.block()));
     if (launch.in_passing()) piece_weights_ = take(plan_.piece_channels() * shape_.inputs());
     if (plan_.finishes) return;
-    // Turning reads whole squares.
-    sums_ = take(plan_.piece_channels() * ceil_div(plan_.strip_pixels(), 16) * 16);
+    // Turning reads whole squares; of several images, from any pixel on.
+    const std::int64_t pixels = round_up(plan_.strip_pixels(), kSquare);
+    sums_ = take(plan_.piece_channels() * (plan_.config.images > 1 ? pixels + kSquare : pixels));
     sums_call_.output = sums_;
     if (plan_.config.by_channel)
       chain_.expect_pixels(plan_.strip_pixels(), plan_.piece_channels(), shape_.isa, scratch_);
@@ -75,26 +78,27 @@ class Walk {
   void end() { drained_.flush(); }
 
  private:
-  std::int64_t batch() const { return image_ / shape_.conv.groups; }
-  std::int64_t group() const { return image_ % shape_.conv.groups; }
+  // Windows of several images have one group.
+  std::int64_t batch() const { return window_ * plan_.config.images / shape_.conv.groups; }
+  std::int64_t group() const { return window_ % shape_.conv.groups; }
   const float* packed(std::int64_t channels) const {
     return launch_.weights + group() * plan_.group_weights() + plan_.weight_offset(channels);
   }
 
   void begin(const Conv1x1Unit& unit) {
-    if (unit.image == image_ && unit.first == first_ && unit.last == last_) return;
-    image_ = unit.image;
+    if (unit.window == window_ && unit.first == first_ && unit.last == last_) return;
+    window_ = unit.window;
     first_ = unit.first;
     last_ = unit.last;
     const View& view = shape_.conv.input;
     const std::int64_t at = batch() * view.stride[0] + group() * shape_.inputs() * view.stride[1];
-    const std::byte* image = static_cast<const std::byte*>(launch_.arguments.input) +
-                             at * static_cast<std::int64_t>(size_of(shape_.input));
-    input_ = reinterpret_cast<const float*>(image);
+    const std::byte* window = static_cast<const std::byte*>(launch_.arguments.input) +
+                              at * static_cast<std::int64_t>(size_of(shape_.input));
+    input_ = reinterpret_cast<const float*>(window);
     input_pixel_ = 0;
     if (!plan_.staged) return;
     input_pixel_ = plan_.pixels.first(first_);
-    stage_pixels(plan_, moves_, image, input_pixel_, plan_.pixels.end(last_ - 1), stage_);
+    stage_pixels(plan_, moves_, window, input_pixel_, plan_.pixels.end(last_ - 1), stage_);
     input_ = stage_;
   }
 
@@ -110,21 +114,24 @@ class Walk {
     const std::int64_t pixel = plan_.pixels.first(first);
     const float* weights = launch_.in_passing() ? piece_weights_ : packed(channels);
     const float* input = input_ + (pixel - input_pixel_) * plan_.stage_pixel;
-    RowsCall& chain = chain_.at({batch(), group() * shape_.outputs() + channel, 0, 0, pixel});
-    if (plan_.drains) drained_.redirect(chain);
-    sums_call_.drain = chain.drain;
     ProductCall call;
     call.vectors = plan_.config.by_channel ? weights : input;
     call.scalars = plan_.config.by_channel ? input : weights;
-    call.chain = plan_.finishes ? &chain : &sums_call_;
     call.tiles = end - first;
     call.next_piece = next_piece(channels);
     const int kernel = plan_.kernel[plan_.channels.kind(channels)][kind];
+    const ProductKernel product = launch_.products[static_cast<std::size_t>(kernel)];
+    if (plan_.finishes) {
+      call.chain = &point(0, channel, pixel);
+      return product(&call);
+    }
     const std::int64_t count = plan_.channels.end(channels) - channel;
-    const std::int64_t pixels = plan_.pixels.end(end - 1) - pixel;
-    if (plan_.turned) chain_.expect_stores(count, 0, pixels);
-    launch_.products[static_cast<std::size_t>(kernel)](&call);
-    if (!plan_.finishes) finish(count, pixels);
+    const std::int64_t last = plan_.pixels.end(end - 1);
+    if (plan_.turned) expect_stores(channel, count, pixel, last);
+    if (plan_.drains) sums_call_.drain = point(0, channel, pixel).drain;
+    call.chain = &sums_call_;
+    product(&call);
+    finish(channel, count, pixel, last);
   }
 
   const void* next_piece(std::int64_t channels) const {
@@ -135,12 +142,36 @@ class Walk {
     return packed(next);
   }
 
-  // Applies the chain to sums that the kernel has left in scratch.
-  void finish(std::int64_t channels, std::int64_t pixels) {
-    if (plan_.config.by_channel)
-      chain_.finish_pixels(sums_, plan_.sums_row(), pixels, channels);
-    else
-      chain_.finish_rows(sums_, plan_.sums_row(), channels, pixels);
+  /// The chain's tensors at a pixel of an image of the window. Of a plan that drains, the output's
+  /// region.
+  RowsCall& point(std::int64_t image, std::int64_t channel, std::int64_t pixel) {
+    RowsCall& chain =
+        chain_.at({batch() + image, group() * shape_.outputs() + channel, 0, 0, pixel});
+    if (plan_.drains) drained_.redirect(chain);
+    return chain;
+  }
+
+  void expect_stores(std::int64_t channel, std::int64_t channels, std::int64_t first,
+                     std::int64_t end) {
+    plan_.for_each_image(first, end,
+                         [&](std::int64_t image, std::int64_t from, std::int64_t to, std::int64_t) {
+                           point(image, channel, from);
+                           chain_.expect_stores(channels, 0, to - from);
+                         });
+  }
+
+  // Applies the chain to sums of the pixels [first, end) that the kernel has left in scratch.
+  void finish(std::int64_t channel, std::int64_t channels, std::int64_t first, std::int64_t end) {
+    const std::int64_t row = plan_.sums_row();
+    plan_.for_each_image(
+        first, end,
+        [&](std::int64_t image, std::int64_t from, std::int64_t to, std::int64_t before) {
+          point(image, channel, from);
+          if (plan_.config.by_channel)
+            chain_.finish_pixels(sums_ + before * row, row, to - from, channels);
+          else
+            chain_.finish_rows(sums_ + before, row, channels, to - from);
+        });
   }
 
   const Launch& launch_;
@@ -155,7 +186,7 @@ class Walk {
   bool asked_for_ = false;  ///< the next piece's raw weights, by the kernels
   RowsCall sums_call_;      ///< instead of the chain's: to scratch
   // The pixels under way.
-  std::int64_t image_ = -1, first_ = 0, last_ = 0;
+  std::int64_t window_ = -1, first_ = 0, last_ = 0;
   const float* input_ = nullptr;
   std::int64_t input_pixel_ = 0;  ///< that input_ points to
 };

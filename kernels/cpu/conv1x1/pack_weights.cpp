@@ -141,11 +141,11 @@ void pack_weights(const Conv1x1Plan& plan, const void* raw, float* packed,
 
 bool packs_in_passing(const Conv1x1Plan& plan) {
   const Conv1x1Shape& shape = plan.shape;
-  if (shape.images() > 1) return false;
+  if (plan.windows() > 1) return false;
   if (plan.block >= plan.pixels.pieces()) return true;
   if (plan.staged && !plan.stages_channels_inner) return false;
   constexpr std::int64_t kKept = 1 << 20;  // of pixels, while weights pass by
-  const std::int64_t pixels = shape.pixels() * shape.inputs() * std::int64_t{sizeof(float)};
+  const std::int64_t pixels = plan.pixels.length() * shape.inputs() * std::int64_t{sizeof(float)};
   return plan.streams_weights() && pixels <= kKept;
 }
 

@@ -18,7 +18,8 @@ void cut_axes(Conv1x1Plan& plan) {
   const bool by_channel = plan.config.by_channel;
   const int lanes = plan.config.vectors, rows = plan.config.rows;
   plan.channels = Cut(plan.shape.outputs(), plan.channel_unit(), by_channel ? lanes : rows);
-  plan.pixels = Cut(plan.shape.pixels(), plan.pixel_unit(), by_channel ? rows : lanes);
+  plan.pixels =
+      Cut(plan.config.images * plan.shape.pixels(), plan.pixel_unit(), by_channel ? rows : lanes);
   plan.block = ceil_div(plan.pixels.pieces(), ceil_div(plan.pixels.length(), plan.config.block));
   const std::int64_t vectors = std::int64_t{plan.channels.size()} * plan.pixels.size();
   plan.strip = std::clamp<std::int64_t>(kStripVectors / vectors, 1, plan.block);
@@ -150,7 +151,7 @@ Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   lay_out_stage(plan);
   plan.turned = config.by_channel && !shape.lanes_are_channels;
   constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
-  plan.finishes = !plan.turned && work_of(chain.body) <= kLongChain;
+  plan.finishes = !plan.turned && config.images == 1 && work_of(chain.body) <= kLongChain;
   list_kernels(plan, chain);
   return plan;
 }
@@ -168,7 +169,7 @@ std::int64_t Conv1x1Plan::region_bytes(std::int64_t piece) const {
 }
 
 bool drains_planes(const Conv1x1Plan& plan) {
-  return !plan.config.by_channel && plan.block >= plan.pixels.pieces() &&
+  return !plan.config.by_channel && plan.config.images == 1 && plan.block >= plan.pixels.pieces() &&
          plan.region_bytes(0) <= kMostRegionBytes && channels_are_runs(plan.shape.conv.output) &&
          !is_made_of_lines(plan.shape.tensors());
 }

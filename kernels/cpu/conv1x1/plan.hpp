@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "expr/chain.hpp"
@@ -16,7 +17,7 @@ namespace fuseplan::cpu {
 struct Conv1x1Plan {
   Conv1x1Config config;
   Conv1x1Shape shape;
-  Cut channels, pixels;  ///< of the output, one along lanes and one along rows
+  Cut channels, pixels;  ///< of a window's output, one along lanes and one along rows
 
   bool staged = false;
   bool stages_channels_inner = false;
@@ -38,6 +39,20 @@ struct Conv1x1Plan {
 
   std::vector<ProductSpec> specs;
   int kernel[Cut::kKinds][Cut::kKinds] = {};  ///< index of specs by kind of channels, of pixels
+
+  /// Pixels of several images are one row of them here: of a window.
+  std::int64_t windows() const { return shape.images() / config.images; }
+  /// body(image of the window, its pixels' first and end, how many of the range lie before) for the
+  /// window's pixels [first, end).
+  template <typename F>
+  void for_each_image(std::int64_t first, std::int64_t end, const F& body) const {
+    for (std::int64_t at = first; at < end;) {
+      const std::int64_t image = at / shape.pixels(), from = at % shape.pixels();
+      const std::int64_t to = std::min(shape.pixels(), from + end - at);
+      body(image, from, to, at - first);
+      at += to - from;
+    }
+  }
 
   int pixel_unit() const { return config.by_channel ? 1 : shape.lanes(); }
   int channel_unit() const { return config.by_channel ? shape.lanes() : 1; }

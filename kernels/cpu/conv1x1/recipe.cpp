@@ -79,7 +79,11 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
   require(product_fits(isa, config.rows, config.vectors), Status::BadParm,
           "a tile of {}x{} does not fit the registers of {}", config.rows, config.vectors,
           name_of(isa));
-  const Conv1x1Plan plan = conv1x1_plan(conv1x1_shape(problem, chain, isa), chain, config);
+  const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
+  require(config.images == 1 || (shape.conv.groups == 1 && shape.images() % config.images == 0),
+          Status::BadParm, "windows of {} images do not divide {} in {} groups", config.images,
+          shape.conv.output.len[0], shape.conv.groups);
+  const Conv1x1Plan plan = conv1x1_plan(shape, chain, config);
   const bool drains = drains_planes(plan);
   const auto make = [&](bool streaming) {
     Conv1x1Plan made = plan;

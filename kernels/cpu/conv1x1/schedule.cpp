@@ -38,7 +38,7 @@ Conv1x1Unit Conv1x1Schedule::unit(std::int64_t index) const {
                              static_cast<int>(digits.take(blocks_)));
   unit.first = pieces.first;
   unit.last = pieces.last;
-  unit.image = digits.rest();
+  unit.window = digits.rest();
   return unit;
 }
 
@@ -48,12 +48,12 @@ Place Conv1x1Schedule::start(int part) const {
   if (part == parts_) return {units(), 0};
   const std::int64_t width = plan_.channels.first(plan_.channels.pieces());
   const std::int64_t length = plan_.pixels.first(plan_.pixels.pieces());
-  std::int64_t work = plan_.shape.images() * length * width * part / parts_;
-  const std::int64_t image = work / (length * width);
+  std::int64_t work = plan_.windows() * length * width * part / parts_;
+  const std::int64_t window = work / (length * width);
   work %= length * width;
   const std::int64_t piece = plan_.pixels.piece_at(work / width);
   const std::int64_t block = ((piece + 1) * blocks_ - 1) / plan_.pixels.pieces();
-  Conv1x1Unit unit = this->unit((image * blocks_ + block) * plan_.channels.pieces());
+  Conv1x1Unit unit = this->unit((window * blocks_ + block) * plan_.channels.pieces());
   const std::int64_t first = plan_.pixels.first(unit.first);
   const std::int64_t pixels = plan_.pixels.first(unit.last) - first;
   work -= first * width;
@@ -61,7 +61,7 @@ Place Conv1x1Schedule::start(int part) const {
   work -= plan_.channels.first(unit.channels) * pixels;
   const std::int64_t channels =
       plan_.channels.first(unit.channels + 1) - plan_.channels.first(unit.channels);
-  const std::int64_t index = (image * blocks_ + block) * plan_.channels.pieces() + unit.channels;
+  const std::int64_t index = (window * blocks_ + block) * plan_.channels.pieces() + unit.channels;
   if (whole_units_) return {2 * work < pixels * channels ? index : index + 1, 0};
   return {index, plan_.pixels.piece_at(first + work / channels) - unit.first};
 }

@@ -9,9 +9,9 @@
 
 namespace fuseplan::cpu {
 
-/// A block of pixels of an image, or a part of one, with a piece of channels.
+/// A block of pixels of a window, or a part of one, with a piece of channels.
 struct Conv1x1Unit {
-  std::int64_t image = 0;
+  std::int64_t window = 0;
   std::int64_t first = 0, last = 0;  ///< pieces of pixels
   std::int64_t channels = 0;         ///< piece of channels
 };
@@ -23,14 +23,14 @@ bool deals_pieces(const Conv1x1Plan& plan, int threads);
 /// pieces of channels follow one another, so that its input stays near and is staged once.
 class Conv1x1Schedule {
  public:
-  /// `in_passing`: blocks are whole images, so that each piece of weights is packed once.
+  /// `in_passing`: blocks are whole windows, so that each piece of weights is packed once.
   Conv1x1Schedule(const Conv1x1Plan& plan, int threads, bool in_passing);
 
   int parts() const { return parts_; }
   /// Pieces of pixels in a block, at most.
   std::int64_t block() const { return ceil_div(plan_.pixels.pieces(), blocks_); }
   /// Weights are read once: no block follows that begins with the first piece of channels again.
-  bool has_one_block() const { return plan_.shape.images() * blocks_ == 1; }
+  bool has_one_block() const { return plan_.windows() * blocks_ == 1; }
 
   /// body(unit) for all units of a part, in order. Parts are nearly equal in multiply-adds, and may
   /// begin and end at any piece of a unit's pixels.
@@ -48,11 +48,11 @@ class Conv1x1Schedule {
  private:
   Place start(int part) const;  ///< a unit, and pieces of its pixels
   Conv1x1Unit unit(std::int64_t index) const;
-  std::int64_t units() const { return plan_.shape.images() * blocks_ * plan_.channels.pieces(); }
+  std::int64_t units() const { return plan_.windows() * blocks_ * plan_.channels.pieces(); }
 
   const Conv1x1Plan& plan_;
   int parts_ = 1;
-  std::int64_t blocks_ = 1;  ///< of an image
+  std::int64_t blocks_ = 1;  ///< of a window
   /// Units are in one part each: something is made for all of it.
   bool whole_units_ = false;
 };

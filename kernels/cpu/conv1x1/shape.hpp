@@ -62,6 +62,15 @@ inline bool turns_planes(const Conv1x1Shape& shape) {
   return reads_planes(shape) && shape.isa == Isa::avx2 && shape.inputs() >= shape.lanes();
 }
 
+/// Planes that by channel may be copied to panels or not, also those of several images: a tile's
+/// pixels, mostly in two lines of each plane, are then in one run, and weights come once for all of
+/// these images.
+inline bool has_short_planes(const Conv1x1Shape& shape) {
+  constexpr std::int64_t kShort = 64;
+  return shape.isa == Isa::avx512 && reads_planes(shape) && !shape.lanes_are_channels &&
+         shape.pixels() < kShort && shape.pixels() % shape.lanes() != 0;
+}
+
 /// Lanes that a kernel stores one after another where its tiles end at multiples of `step`: vectors
 /// of AVX2 are parts of lines, but the few rows of its tiles leave only as few lines begun.
 inline std::int64_t lanes_of_run(const Conv1x1Shape& shape, std::int64_t step) {

@@ -19,25 +19,30 @@ struct Run {
   std::int64_t count;
 };
 
-std::span<const Run> runs_of(const Conv1x1Shape& shape, std::int64_t first, std::int64_t end,
+std::span<const Run> runs_of(const Conv1x1Plan& plan, std::int64_t first, std::int64_t end,
                              Scratch& scratch) {
+  const Conv1x1Shape& shape = plan.shape;
   const ConvGeometry& conv = shape.conv;
   const View& view = conv.input;
   const std::int64_t height = shape.output_lens[1], width = shape.output_lens[2];
-  const auto most = static_cast<std::size_t>((end - first) / width + 2);
-  Run* runs = scratch.take_array<Run>(most);
+  const std::int64_t row = shape.flat ? shape.pixels() : width;
+  Run* runs = scratch.take_array<Run>(static_cast<std::size_t>((end - first) / row + 2));
   std::size_t count = 0;
-  if (shape.flat) runs[count++] = {first * view.stride[4], view.stride[4], 0, end - first};
-  for (std::int64_t pixel = shape.flat ? end : first; pixel < end;) {
-    const std::int64_t column = pixel % width, row = pixel / width % height;
-    const std::int64_t plane = pixel / width / height;
-    const std::int64_t step = conv.stride[2] * view.stride[4];
-    const std::int64_t length = std::min(width - column, end - pixel);
-    runs[count++] = {plane * conv.stride[0] * view.stride[2] +
-                         row * conv.stride[1] * view.stride[3] + column * step,
-                     step, pixel - first, length};
-    pixel += length;
-  }
+  const std::int64_t step = conv.stride[2] * view.stride[4];
+  plan.for_each_image(
+      first, end, [&](std::int64_t image, std::int64_t from, std::int64_t to, std::int64_t before) {
+        const std::int64_t base = image * view.stride[0];
+        if (shape.flat) runs[count++] = {base + from * step, step, before, to - from};
+        for (std::int64_t pixel = shape.flat ? to : from; pixel < to;) {
+          const std::int64_t column = pixel % width, line = pixel / width % height;
+          const std::int64_t plane = pixel / width / height;
+          const std::int64_t length = std::min(width - column, to - pixel);
+          runs[count++] = {base + plane * conv.stride[0] * view.stride[2] +
+                               line * conv.stride[1] * view.stride[3] + column * step,
+                           step, before + pixel - from, length};
+          pixel += length;
+        }
+      });
   return {runs, count};
 }
 
@@ -184,15 +189,15 @@ bool can_turn_pixels(const Conv1x1Plan& plan, const Moves& moves, std::span<cons
 
 }  // namespace
 
-void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* image,
+void stage_pixels(const Conv1x1Plan& plan, const Moves& moves, const std::byte* window,
                   std::int64_t first, std::int64_t end, float* scratch) {
   Scratch lists;
-  const std::span<const Run> runs = runs_of(plan.shape, first, end, lists);
+  const std::span<const Run> runs = runs_of(plan, first, end, lists);
   if (!plan.stages_channels_inner && can_turn_pixels(plan, moves, runs))
-    return turn_pixels(plan, moves, image, runs, scratch, lists);
+    return turn_pixels(plan, moves, window, runs, scratch, lists);
   if (plan.stages_channels_inner && !reads_planes(plan.shape))
-    return copy_pixels(plan, moves, image, runs, scratch);
-  const PlaneRows rows(plan, moves, image, runs);
+    return copy_pixels(plan, moves, window, runs, scratch);
+  const PlaneRows rows(plan, moves, window, runs);
   if (plan.panels)
     return copy_panels(plan, moves, rows, runs, panels_of(plan.pixels, first, end, lists), scratch,
                        lists);

@@ -60,7 +60,7 @@ class Estimate {
         rates_(rates),
         channels_(shape.outputs(), config.by_channel ? shape.lanes() : 1,
                   config.by_channel ? config.vectors : config.rows),
-        pixels_(shape.pixels(), config.by_channel ? 1 : shape.lanes(),
+        pixels_(config.images * shape.pixels(), config.by_channel ? 1 : shape.lanes(),
                 config.by_channel ? config.rows : config.vectors) {}
 
   /// What is read more often than once, if it comes from behind the second-level cache. Weights
@@ -73,16 +73,19 @@ class Estimate {
     if (input > rates_.second_level_bytes)
       sum += kPixel * input * static_cast<double>(channels_.pieces());
     if (weights > rates_.second_level_bytes)
-      sum += weights * static_cast<double>(shape_.images() * pixels_.pieces());
+      sum += weights * static_cast<double>(shape_.images() / config_.images * pixels_.pieces());
     return sum;
   }
 
+  /// Of an image.
   double cycles() const {
     double sum = 0;
     for (int c = 0; c < Cut::kKinds; ++c)
       for (int p = 0; p < Cut::kKinds; ++p)
         sum += count(channels_, c) * count(pixels_, p) * tile(c, p);
-    return (sum * plane_factor() + turning() + copying() + far_planes()) * crowd_factor();
+    sum /= static_cast<double>(config_.images);
+    return (sum * plane_factor() + turning() + copying() + far_planes() - kept_weights()) *
+           crowd_factor();
   }
 
  private:
@@ -122,8 +125,16 @@ class Estimate {
   }
   // The first-level cache keeps no block's planes from one piece of channels to the next.
   double plane_factor() const {
-    const bool stalls = config_.by_channel && !turns() && reads_planes(shape_);
-    return stalls && shape_.isa == Isa::avx2 ? rates_.plane_stall : 1;
+    if (!config_.by_channel || !reads_planes(shape_) || turns()) return 1;
+    if (shape_.isa == Isa::avx2) return rates_.plane_stall;
+    return has_short_planes(shape_) && !config_.staged ? rates_.short_planes.in_place : 1;
+  }
+
+  // A window's images but the first find the weights of a piece in the first-level cache.
+  double kept_weights() const {
+    const auto weights = static_cast<double>(shape_.inputs() * shape_.outputs() * kFloat);
+    const double kept = 1 - 1 / static_cast<double>(config_.images);
+    return kept * weights / rates_.second_level / rates_.product;
   }
 
   bool has_panels() const { return config_.staged && reads_planes(shape_) && !turns(); }
@@ -132,10 +143,10 @@ class Estimate {
     return crosses ? rates_.line_crossing : 1;
   }
   double copying() const {
-    constexpr double kCopy = 8;  // cycles of a vector
-    if (config_.by_channel || !has_panels() || !shape_.reads_in_place()) return 0;
+    constexpr double kPlane = 24, kVector = 6;  // cycles
+    if (!has_panels() || !shape_.reads_in_place()) return 0;
     const auto vectors = static_cast<double>(ceil_div(shape_.pixels(), shape_.lanes()));
-    return kCopy / rates_.product * vectors * static_cast<double>(shape_.inputs());
+    return (kPlane + kVector * vectors) / rates_.product * static_cast<double>(shape_.inputs());
   }
 
   // Each plane's vectors of a tile lie in a page of their own. By channel, the pixels of a plane
@@ -214,6 +225,7 @@ std::vector<Conv1x1Config> with_other_blocks(std::vector<Conv1x1Config> configs,
     }
     others.push_back(best);
     others.back().staged = !(best.staged && in_place);
+    others.back().images = 1;
   }
   configs.resize(std::min(configs.size(), kMost));
   for (const Conv1x1Config& other : others)
@@ -231,8 +243,23 @@ struct Candidate {
 /// choose.
 std::vector<bool> ways_to_read(const Conv1x1Shape& shape, const CoreRates& rates, bool by_channel) {
   if (!shape.reads_in_place()) return {true};
-  if (by_channel ? turns_planes(shape) : may_copy_planes(shape, rates)) return {false, true};
+  if (by_channel ? turns_planes(shape) || has_short_planes(shape) : may_copy_planes(shape, rates))
+    return {false, true};
   return {!by_channel && reads_lines_twice(shape)};
+}
+
+/// Of how many images a staged window may be. What is staged stays in the second-level cache.
+std::vector<std::int64_t> window_sizes(const Conv1x1Shape& shape, const CoreRates& rates,
+                                       bool by_channel) {
+  constexpr std::int64_t kMostPixels = 256;
+  std::vector<std::int64_t> sizes;
+  if (!by_channel || shape.conv.groups > 1 || !has_short_planes(shape)) return sizes;
+  const auto bytes = static_cast<double>(shape.inputs() * shape.pixels() * kFloat);
+  for (std::int64_t images = 2; images * shape.pixels() <= kMostPixels; ++images)
+    if (shape.images() % images == 0 &&
+        bytes * static_cast<double>(images) <= 0.6 * rates.second_level_bytes)
+      sizes.push_back(images);
+  return sizes;
 }
 
 std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& rates) {
@@ -240,12 +267,19 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
   std::vector<Candidate> candidates;
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
-    for (const bool staged : ways_to_read(shape, rates, by_channel))
+    const auto add = [&](bool staged, std::int64_t images) {
       for (const TileSize& tile : tiles_of(shape.isa)) {
-        const Conv1x1Config config{by_channel, tile.rows, tile.vectors, block, staged};
+        // Three and more vectors of weights beside panels took 1.03 to 1.1 of the time of 14x2.
+        if (by_channel && staged && has_short_planes(shape) && tile.vectors > 2) continue;
+        const Conv1x1Config config{by_channel,   tile.rows,
+                                   tile.vectors, images > 1 ? images * shape.pixels() : block,
+                                   staged,       images};
         const Estimate estimate(shape, config, rates);
         candidates.push_back({config, estimate.cycles(), estimate.reads()});
       }
+    };
+    for (const bool staged : ways_to_read(shape, rates, by_channel)) add(staged, 1);
+    for (const std::int64_t images : window_sizes(shape, rates, by_channel)) add(true, images);
   }
   return candidates;
 }

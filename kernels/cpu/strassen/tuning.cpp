@@ -55,7 +55,9 @@ class Estimate {
   }
 
   double products() const {
-    return std::max(products_of_an_image(), streaming()) * static_cast<double>(shape_.images());
+    const double short_planes = has_short_planes(shape_) ? rates_.short_planes.halves : 1;
+    return std::max(products_of_an_image(), streaming()) * short_planes *
+           static_cast<double>(shape_.images());
   }
 
  private:
