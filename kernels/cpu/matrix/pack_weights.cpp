@@ -37,7 +37,8 @@ struct TapBlock {
   std::int64_t output_step;
   const std::int64_t* channels;  ///< where the step's channels are, from the tap
   std::int64_t count, outputs;
-  bool together;  ///< the channels, in this order
+  bool together;             ///< the channels, in this order
+  std::int64_t skipped = 0;  ///< the first channels: zeros
 };
 
 constexpr std::int64_t kMostDepth = kTileBytes;
@@ -54,7 +55,8 @@ class MergedBlock {
  public:
   MergedBlock(const MatrixPlan& plan, const TapBlock<Element>& block, std::int64_t output,
               std::int64_t first)
-      : block_{weights_, kMostDepth, kInOrder.data(), block.count, block.outputs, true} {
+      : block_{weights_,      kMostDepth, kInOrder.data(), block.count,
+               block.outputs, true,       block.skipped} {
     const std::int64_t channels = plan.source.group_inputs;
     const std::int64_t inputs = channels / plan.merged;
     const std::int64_t outputs = plan.shape.conv.group_outputs / plan.merged;
@@ -101,9 +103,10 @@ class Plain {
 
   void pack_lane(const TapBlock<Element>& block, std::int64_t channel, Element* to) const {
     const std::int64_t count = std::clamp<std::int64_t>(block.count - channel, 0, kLane);
-    if (count < kLane || block.outputs < kTileLanes)
+    const std::int64_t first = std::clamp<std::int64_t>(block.skipped - channel, 0, kLane);
+    if (first > 0 || count < kLane || block.outputs < kTileLanes)
       std::fill_n(to, kLane * kTileLanes, Element{0});
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = first; i < count; ++i) {
       const Element* from = block.tap + block.channels[channel + i];
       for (std::int64_t k = 0; k < block.outputs; ++k)
         to[k * kLane + i] = from[k * block.output_step];
@@ -162,7 +165,7 @@ void pack_vectors(const MatrixPlan& plan, const TapChannels& channels, const voi
     for (std::int64_t i = 0; i < plan.steps * taps; ++i) {
       const std::int64_t step = steps_inner ? i % plan.steps : i / taps;
       Digits tap(steps_inner ? i / plan.steps : i % taps);
-      const std::int64_t number = tap.rest(), first = step * plan.depth;
+      const std::int64_t number = tap.rest(), first = plan.first_channel(step);
       const std::int64_t w = tap.take(conv.filter[2]);
       const std::int64_t row = tap.take(conv.filter[1]) * plan.joined_rows;
       const std::int64_t count =
@@ -173,7 +176,8 @@ void pack_vectors(const MatrixPlan& plan, const TapChannels& channels, const voi
                                     channels.offsets.data() + first,
                                     std::clamp<std::int64_t>(count - first, 0, plan.depth),
                                     outputs,
-                                    channels.together};
+                                    channels.together,
+                                    step + 1 == plan.steps ? plan.repeated : 0};
       std::byte* to =
           packed + ((step * taps + number) * plan.vectors_of(tile) + within) * step_bytes;
       plan.merged == 1 ? write(block, to)
@@ -216,9 +220,10 @@ void MatrixPacker::pack_tile(const void* raw, std::int64_t group, std::int64_t t
 
 std::string packed_matrix_weights_format(const MatrixPlan& plan) {
   return fmt::format(
-      "matrix{}:{}x{}:steps{}x{}x{}:joined{}:groups{}x{}", plan.config.by_plane ? "_planes" : "",
+      "matrix{}:{}x{}:steps{}x{}x{}{}:joined{}:groups{}x{}", plan.config.by_plane ? "_planes" : "",
       plan.grid.channels, kTileLanes, plan.steps, plan.depth, traits_of(plan.product).pieces,
-      plan.config.joined ? plan.joined_rows : 0, plan.shape.conv.groups, plan.merged);
+      plan.repeated > 0 ? "_repeating" : "", plan.config.joined ? plan.joined_rows : 0,
+      plan.shape.conv.groups, plan.merged);
 }
 
 }  // namespace fuseplan::cpu

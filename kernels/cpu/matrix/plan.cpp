@@ -140,7 +140,7 @@ void read_in_place(MatrixPlan& plan) {
   plan.tile_row_bytes = plan.pixel_bytes;
   plan.pitch = plan.block_columns;
   for (std::int64_t step = 0; step < plan.steps; ++step)
-    plan.reads.push_back(step * plan.step_bytes);
+    plan.reads.push_back(plan.first_channel(step) * plan.element());
 }
 
 bool has_even_rows(const MatrixPlan& plan) {
@@ -287,9 +287,13 @@ bool reads_in_place(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
   if (traits_of(product).is_split()) return false;
   if (conv.input.stride[1] != 1 && conv.group_inputs > 1) return false;
-  if (steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) !=
-      conv.group_inputs)
-    return false;
+  const bool is_even =
+      steps_of(conv.group_inputs, product) * equal_depth(conv.group_inputs, product) ==
+      conv.group_inputs;
+  // The last of uneven steps repeats channels, times zero: of numbers that have no infinity.
+  const bool may_repeat =
+      traits_of(product).sums == DType::i32 && conv.group_inputs >= most_channels(product);
+  if (!is_even && !may_repeat) return false;
   return is_pointwise(conv) && conv.output.len[4] >= kTileRows;
 }
 
@@ -348,6 +352,10 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
   if (traits_of(product).is_split() || config.by_plane || (config.staged && plan.steps > 1))
     plan.depth = static_cast<int>(most_channels(product));
+  if (!config.staged && plan.steps * plan.depth != plan.shape.conv.group_inputs) {
+    plan.depth = static_cast<int>(most_channels(product));
+    plan.repeated = plan.steps * plan.depth - plan.shape.conv.group_inputs;
+  }
   const std::int64_t vectors = ceil_div(shape.conv.group_outputs, kTileLanes);
   plan.tiles_of_channels = ceil_div(vectors, plan.grid.channels);
   plan.tail_vectors = static_cast<int>(vectors - (plan.tiles_of_channels - 1) * plan.grid.channels);

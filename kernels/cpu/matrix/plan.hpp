@@ -57,6 +57,13 @@ struct MatrixPlan {
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero
+  /// Channels in place that the last step has as well as the one before: with weights of zero, so
+  /// that nothing behind a pixel is read.
+  std::int64_t repeated = 0;
+  /// A step's first channel.
+  std::int64_t first_channel(std::int64_t step) const {
+    return step * depth - (step + 1 == steps ? repeated : 0);
+  }
   std::int64_t step_bytes = 0, piece_bytes = 0;  ///< from one step's input, and piece, to the next
   MatrixStage stage;
   std::int64_t pixel_bytes = 0;        ///< from one pixel's input to the next
