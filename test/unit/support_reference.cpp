@@ -223,8 +223,9 @@ TEST(ReferenceActivations, EveryModeHasAHandComputedCase) {
 TEST(Problems, EveryListReads) {
   EXPECT_EQ(read_conv_problems("miopen-docs-cba.csv").size(), 13u);
   EXPECT_EQ(read_norm_problems("miopen-docs-na.csv").size(), 8u);
-  for (const char* list : {"resnet50.csv", "vgg16.csv", "mobilenet_v2.csv", "inception_mix.csv",
-                           "depthwise.csv", "ends.csv", "oddities.csv", "miopen-docs-cba.csv"}) {
+  for (const char* list :
+       {"resnet50.csv", "vgg16.csv", "mobilenet_v2.csv", "inception_mix.csv", "depthwise.csv",
+        "ends.csv", "middles.csv", "oddities.csv", "miopen-docs-cba.csv"}) {
     for (const ConvProblem& p : read_conv_problems(list)) {
       const HostTensor w(Element::f16, {p.k, p.c / p.groups, p.r, p.s});
       const Convolution conv{&w,
