@@ -89,6 +89,26 @@ void lay_out_pixels(MatrixPlan& plan) {
   plan.tile_row_bytes = stage.column_bytes;
 }
 
+/// Positions of a row of so many outputs, in staged pixels that a stride takes at a time; zeros
+/// behind it are those before the next.
+std::int64_t overlapping_columns(const ConvGeometry& source, std::int64_t outputs) {
+  return ceil_div(staged_length(source, 2, outputs), source.stride[2]) - shared_columns(source);
+}
+
+void lay_out_overlapping(MatrixPlan& plan) {
+  MatrixStage& stage = plan.stage;
+  const ConvGeometry& source = plan.source;
+  stage.columns = ceil_div(staged_length(source, 2, plan.block_columns), source.stride[2]);
+  plan.pitch = plan.block_columns == source.output.len[4]
+                   ? overlapping_columns(source, plan.block_columns)
+                   : stage.columns;
+  plan.step_bytes = plan.depth * plan.element();
+  stage.column_bytes = source.stride[2] * source.group_inputs * plan.element();
+  stage.row_bytes = plan.pitch * stage.column_bytes;
+  stage.phase_bytes = stage.rows * stage.row_bytes;
+  plan.tile_row_bytes = stage.column_bytes;
+}
+
 void lay_out_planes(MatrixPlan& plan) {
   MatrixStage& stage = plan.stage;
   stage.column_bytes = kLaneBytes;
@@ -114,12 +134,16 @@ void stage_window(MatrixPlan& plan) {
   stage.columns = phase_length(conv, 2, plan.block_columns);
   const bool whole_rows = plan.block_columns == conv.output.len[4];
   plan.pitch = stage.columns - (whole_rows ? shared_columns(conv) : 0);
-  plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
+  if (plan.overlaps_taps)
+    lay_out_overlapping(plan);
+  else
+    plan.config.by_plane ? lay_out_planes(plan) : lay_out_pixels(plan);
   stage.plane_bytes = staged_step(conv, 1) * staged_step(conv, 2) * stage.phase_bytes;
   stage.image_bytes = conv.filter[0] * stage.plane_bytes;
   // The last tiles read what nobody wants.
   stage.bytes = plan.block_images * stage.image_bytes +
-                (stage.columns - plan.pitch + plan.grid.rows()) * stage.column_bytes + kTileBytes;
+                (stage.columns - plan.pitch + plan.grid.rows()) * stage.column_bytes +
+                plan.steps * kTileBytes;
   plan.pixel_bytes = stage.column_bytes;
   // A step's taps overlap in what they read: they follow one another.
   for (std::int64_t step = 0; step < plan.steps; ++step)
@@ -299,7 +323,8 @@ bool reads_in_place(const DirectShape& shape, Product product) {
 
 std::int64_t gap_columns(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
-  if (joining_saves(shape, product)) return 0;
+  if (joining_saves(shape, product))
+    return taps_are_neighbours(shape, product) ? overlapping_columns(conv, 1) - 1 : 0;
   return (conv.filter[2] - 1) * conv.dilation[2] / staged_step(conv, 2) - shared_columns(conv);
 }
 
@@ -331,6 +356,15 @@ bool joining_saves(const DirectShape& shape, Product product) {
          conv.filter[2] * steps_of(conv.group_inputs, product);
 }
 
+bool taps_are_neighbours(const DirectShape& shape, Product product) {
+  const ConvGeometry& conv = shape.conv;
+  const ProductTraits& traits = traits_of(product);
+  const std::int64_t row = conv.filter[2] * conv.group_inputs;
+  if (traits.is_split() || joins_rows(conv, row, product)) return false;
+  // What steps have behind the last tap is multiplied by zero.
+  return traits.sums == DType::i32 || steps_of(row, product) * equal_depth(row, product) == row;
+}
+
 bool MatrixPlan::finishes_planes() const {
   const View& output = shape.conv.output;
   const std::int64_t pixels = output.len[3] * output.len[4];
@@ -347,10 +381,12 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.grid = config.grid;
   plan.shape = shape;
   plan.source = shape.conv;
+  plan.overlaps_taps = config.joined && taps_are_neighbours(shape, product);
   if (config.joined) join_taps(plan);
   plan.steps = steps_of(plan.shape.conv.group_inputs, product);
   plan.depth = equal_depth(plan.shape.conv.group_inputs, product);
-  if (traits_of(product).is_split() || config.by_plane || (config.staged && plan.steps > 1))
+  if (traits_of(product).is_split() || config.by_plane ||
+      (config.staged && plan.steps > 1 && !plan.overlaps_taps))
     plan.depth = static_cast<int>(most_channels(product));
   if (!config.staged && plan.steps * plan.depth != plan.shape.conv.group_inputs) {
     plan.depth = static_cast<int>(most_channels(product));

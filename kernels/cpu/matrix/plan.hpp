@@ -45,6 +45,9 @@ struct MatrixPlan {
   DirectShape shape;
   ConvGeometry source;  ///< before joining: what is staged and packed
   std::int64_t joined_rows = 1;
+  /// Joined taps are read where they lie in a staged row, whose pixels follow one another without
+  /// gaps: what two rows of a tile read overlaps.
+  bool overlaps_taps = false;
   std::int64_t merged = 1;  ///< groups of the problem that a group of the shape stands for
   Far far = Far::nothing;
   int next_lines = 0;              ///< as in MatrixTileSpec
@@ -157,8 +160,10 @@ std::int64_t terms_of(const DirectShape& shape, Product product);
 bool reads_in_place(const DirectShape& shape, Product product);
 /// Whether sums can be of channels x pixels: those of real numbers whose rows are contiguous.
 bool lies_by_plane(const DirectShape& shape, Product product);
-/// Whether copying the taps along the width next to one another saves products.
+/// Whether taking the taps along the width for channels saves products.
 bool joining_saves(const DirectShape& shape, Product product);
+/// If it does: whether they need not be copied next to one another, as they are.
+bool taps_are_neighbours(const DirectShape& shape, Product product);
 
 /// Staged positions between two rows of a window that is as wide as the output.
 std::int64_t gap_columns(const DirectShape& shape, Product product);

@@ -37,7 +37,7 @@ MatrixStager::MatrixStager(const MatrixPlan& plan, Scratch& scratch)
       gather_(pixel_copy_for(plan.source_element())),
       stage_(scratch.take_array<std::byte>(static_cast<std::size_t>(plan.stage.bytes))) {
   if (plan.config.by_plane) lanes_ = lane_copy_for(plan.product);
-  if (plan.config.joined)
+  if (plan.config.joined && !plan.overlaps_taps)
     row_ = scratch.take_array<std::byte>(static_cast<std::size_t>(joined_row_bytes(plan)));
 }
 
@@ -161,17 +161,16 @@ void MatrixStager::copy_row(const std::byte* from, const MatrixWindow& window, s
   }
 }
 
-void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row,
-                            std::byte* to) {
+void MatrixStager::gather_row(const std::byte* from, const MatrixWindow& window, std::byte* to) {
   const ConvGeometry& conv = plan_.source;
   StagedAxis columns = staged_axis(conv, 2, window.column, window.columns);
   if (from == nullptr) columns.begin = columns.end = columns.length;
   const std::int64_t pixel = conv.group_inputs * plan_.source_element();
-  clear(row_, columns.begin * pixel);
-  clear(row_ + columns.end * pixel, (columns.length - columns.end) * pixel);
+  clear(to, columns.begin * pixel);
+  clear(to + columns.end * pixel, (columns.length - columns.end) * pixel);
   PixelBlock block{columns.end - columns.begin, conv.group_inputs,
                    columns.step * conv.input.stride[4], conv.input.stride[1]};
-  PixelRows rows{row_ + columns.begin * pixel, pixel, pixel};
+  PixelRows rows{to + columns.begin * pixel, pixel, pixel};
   // Pixels next to one another are one.
   if (block.channel_stride == 1 && block.pixel_stride == block.channels) {
     block.channels *= block.pixels;
@@ -181,6 +180,13 @@ void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, s
   if (block.pixels > 0)
     gather_(from + columns.index(columns.begin) * conv.input.stride[4] * plan_.source_element(),
             block, rows);
+}
+
+void MatrixStager::join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row,
+                            std::byte* to) {
+  if (plan_.overlaps_taps) return gather_row(from, window, to);
+  const ConvGeometry& conv = plan_.source;
+  gather_row(from, window, row_);
   const PixelBlock taps{window.columns, conv.filter[2] * conv.group_inputs,
                         conv.stride[2] * conv.group_inputs, 1};
   const std::int64_t before = row % plan_.joined_rows * plan_.row_channels() * plan_.element();

@@ -21,6 +21,8 @@ class MatrixStager {
   /// `next`: elements to the row that will be copied next, 0: none.
   void copy_row(const std::byte* from, const MatrixWindow& window, std::int64_t next,
                 std::byte* to);
+  /// A row of the window's pixels, one after another, or zeros.
+  void gather_row(const std::byte* from, const MatrixWindow& window, std::byte* to);
   /// Row `row` of the window, or zeros: where rows are joined, behind those before it.
   void join_row(const std::byte* from, const MatrixWindow& window, std::int64_t row, std::byte* to);
   void clear_row(const MatrixWindow& window, std::byte* to);

@@ -18,7 +18,7 @@ constexpr std::int64_t kNearBytes = 16 << 10, kWindowBytes = 768 << 10, kKeptByt
 /// Of an output pixel, in place or as it is staged.
 std::int64_t input_bytes(const DirectShape& shape, Product product) {
   const ConvGeometry& conv = shape.conv;
-  const bool joined = joining_saves(shape, product);
+  const bool joined = joining_saves(shape, product) && !taps_are_neighbours(shape, product);
   const std::int64_t columns = joined ? conv.filter[2] : staged_step(conv, 2);
   const std::int64_t bytes =
       conv.group_inputs * columns * traits_of(product).element * traits_of(product).pieces;
