@@ -89,11 +89,14 @@ TEST_P(Conv1x1Windows, AreRight) {
   }
 }
 
-TEST_P(Conv1x1Windows, DivideTheBatch) {
+TEST_P(Conv1x1Windows, DivideTheBatchAndAreStaged) {
   const Problem problem =
       this->problem({{6, 33, 5, 5}, {35, 33, 1, 1}, unit_conv(2, 1)}, DType::f32, Tail::none);
   const KernelCase test(problem, random_);
-  EXPECT_THROW(conv1x1_recipe(problem, test.chain(), isa(), {true, 4, 2, 100, true, 4}), Error);
+  const cpu::Conv1x1Config of_four{true, 4, 2, 100, true, 4}, of_none{true, 4, 2, 100, true, 0},
+      in_place{true, 4, 2, 50, false, 2};
+  for (const cpu::Conv1x1Config& config : {of_four, of_none, in_place})
+    EXPECT_THROW(conv1x1_recipe(problem, test.chain(), isa(), config), Error) << to_text(config);
 }
 
 }  // namespace

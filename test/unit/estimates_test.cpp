@@ -113,8 +113,21 @@ TEST(Conv1x1Estimate, ShortPlanesShareWindows) {
   EXPECT_EQ(images_of("f32:16x960x7x7:nchw;conv(f32:160x960x1x1)"), 1);
   EXPECT_EQ(images_of("f32:16x256x14x14:nchw;conv(f32:1024x256x1x1)"), 1);
   EXPECT_EQ(images_of("f32:16x256x8x8:nchw;conv(f32:1024x256x1x1)"), 1) << "whole lines";
+  EXPECT_EQ(images_of("f32:16x256x3x3:nchw;conv(f32:256x256x1x1)"), 1) << "few weights";
+  EXPECT_EQ(images_of("f32:1024x64x2x2:nchw;conv(f32:256x64x1x1)"), 1) << "few weights";
   EXPECT_EQ(images_of("f32:16x1024x7x7:nchw;conv(f32:2048x512x1x1,groups=2)"), 1);
   EXPECT_EQ(images_of("f32:16x512x7x7:nchw;conv(f32:2048x512x1x1)", Isa::avx2), 1);
+}
+
+TEST(Conv1x1Estimate, IsNoLessThanTheProducts) {
+  for (const char* text : {"f32:16x1024x1x2:nchw;conv(f32:1280x1024x1x1)",
+                           "f32:4096x1024x1x3:nchw;conv(f32:2048x1024x1x1)",
+                           "f32:16x512x7x7:nchw;conv(f32:2048x512x1x1)"}) {
+    const Conv1x1Shape shape = shape_of(text, Isa::avx512);
+    for (const char* line : {"generic", "zen4", "zen5", "sapphire"})
+      EXPECT_GE(conv1x1_products(shape, core_rates(line)), shape.conv.flops() / 2 / shape.lanes())
+          << line << " " << text;
+  }
 }
 
 // 81 positions of 112 tiles of 256 channels lie behind Intel's second level, and are read from
@@ -158,6 +171,10 @@ TEST(MatrixEstimate, KnowsWhatTheSecondLevelKeeps) {
   EXPECT_LT(gain_of(768, 12), kPays);
   EXPECT_GT(gain_of(512, 12), kPays);
   EXPECT_GT(gain_of(1024, 7), kPays);
+  const double absurd = matrix_speedup(
+      parse_problem("f32:1x512x8x8:nchw;conv(f32:512x512x3x3,pad=1073741824x1073741824,"
+                    "dilation=1073741824x1073741824)"));
+  EXPECT_LT(absurd, 1e-9) << "taps a gigabyte apart, and no overflow";
 }
 
 }  // namespace

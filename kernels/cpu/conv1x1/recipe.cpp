@@ -80,9 +80,10 @@ std::shared_ptr<const Recipe> conv1x1_recipe(const Problem& problem, const Split
           "a tile of {}x{} does not fit the registers of {}", config.rows, config.vectors,
           name_of(isa));
   const Conv1x1Shape shape = conv1x1_shape(problem, chain, isa);
-  require(config.images == 1 || (shape.conv.groups == 1 && shape.images() % config.images == 0),
-          Status::BadParm, "windows of {} images do not divide {} in {} groups", config.images,
-          shape.conv.output.len[0], shape.conv.groups);
+  const bool divides = config.images >= 1 && shape.images() % config.images == 0;
+  require(config.images == 1 || (shape.conv.groups == 1 && divides && config.staged),
+          Status::BadParm, "windows of {} images, staged={}: of {} images in {} group(s)",
+          config.images, config.staged ? 1 : 0, shape.images(), shape.conv.groups);
   const Conv1x1Plan plan = conv1x1_plan(shape, chain, config);
   const bool drains = drains_planes(plan);
   const auto make = [&](bool streaming) {

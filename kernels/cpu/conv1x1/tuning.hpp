@@ -16,4 +16,8 @@ std::vector<Conv1x1Config> tuning_space(const Conv1x1Shape& shape, const CoreRat
 /// vector.
 double conv1x1_products(const Conv1x1Shape& shape, const CoreRates& rates);
 
+/// What all weights take to come once to the first-level cache, in the same, where images may share
+/// a window and so decide how often they do; otherwise 0.
+double weights_of_a_window(const Conv1x1Shape& shape, const CoreRates& rates);
+
 }  // namespace fuseplan::cpu

@@ -2,6 +2,7 @@
 #include "kernels/cpu/matrix/suitability.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/integer.hpp"
 #include "kernels/cpu/matrix/plan.hpp"
@@ -22,7 +23,7 @@ constexpr double kMoved = 0.5, kTurned = 0.8, kWaited = 0.45;
 // that comes again for the next strip, as that cache does not keep a tile of channels beside the
 // window's input: 1024 to 1024 channels of 3 x 3 taps at 12 x 12 pixels take 24.5 ms.
 constexpr double kStreamed = 0.03, kAgain = 0.14;
-constexpr std::int64_t kSecondLevel = 1800 << 10;
+constexpr double kSecondLevel = 1800 << 10;
 
 double real(std::int64_t count) { return static_cast<double>(count); }
 
@@ -43,12 +44,15 @@ std::int64_t tiles_of(const DirectShape& shape, Product product) {
 /// What a window takes of one image, and of how many it does.
 struct WindowShape {
   std::int64_t rows, columns, images;
+  TileGrid grid;
 };
 WindowShape window_of(const DirectShape& shape, Product product) {
   const View& output = shape.conv.output;
-  const std::int64_t block = matrix_tuning_space(shape, product).front().block;
+  const MatrixConfig config = matrix_tuning_space(shape, product).front();
+  const std::int64_t block = config.block;
   const std::int64_t rows = std::clamp<std::int64_t>(block / output.len[4], 1, output.len[3]);
-  return {rows, std::min(output.len[4], block), images_of_window(shape, product, block)};
+  return {rows, std::min(output.len[4], block), images_of_window(shape, product, block),
+          config.grid};
 }
 
 /// Values of the input that are staged for an output pixel: windows of large filters overlap.
@@ -61,18 +65,18 @@ double staged_per_pixel(const DirectShape& shape, const WindowShape& window) {
 
 /// How often windows read a tile of channels from behind the second-level cache after the first
 /// time.
-std::int64_t strips_again(const DirectShape& shape, Product product, const WindowShape& window) {
+double strips_again(const DirectShape& shape, Product product, const WindowShape& window) {
   const ConvGeometry& conv = shape.conv;
-  const TileGrid grid = matrix_tuning_space(shape, product).front().grid;
-  const std::int64_t outputs = std::min<std::int64_t>(conv.group_outputs, grid.lanes());
-  const std::int64_t weights = weight_bytes(shape, product) / conv.group_outputs * outputs;
-  const std::int64_t input = window.images * staged_length(conv, 1, window.rows) *
-                             staged_length(conv, 2, window.columns) * conv.group_inputs *
-                             traits_of(product).element * traits_of(product).pieces;
-  const std::int64_t width = window.columns + gap_columns(shape, product);
-  const std::int64_t positions = (window.rows - 1) * width + window.columns;
-  const std::int64_t strips = window.images * ceil_div(positions, grid.rows());
-  return weights + input > kSecondLevel ? strips - 1 : 0;
+  const std::int64_t outputs = std::min<std::int64_t>(conv.group_outputs, window.grid.lanes());
+  const double weights =
+      real(weight_bytes(shape, product)) * real(outputs) / real(conv.group_outputs);
+  const double input = real(window.images) * real(staged_length(conv, 1, window.rows)) *
+                       real(staged_length(conv, 2, window.columns)) * real(conv.group_inputs) *
+                       traits_of(product).element * traits_of(product).pieces;
+  if (weights + input <= kSecondLevel) return 0;
+  const double width = real(window.columns) + real(gap_columns(shape, product));
+  const double positions = real(window.rows - 1) * width + real(window.columns);
+  return real(window.images) * std::ceil(positions / window.grid.rows()) - 1;
 }
 
 /// Cycles in which weights of one image and group come from behind the second-level cache.
@@ -81,7 +85,7 @@ double streaming(const DirectShape& shape, Product product, const WindowShape& w
   if (weights_stay(shape, product)) return 0;
   const std::int64_t windows = conv.output.len[2] * ceil_div(conv.output.len[3], window.rows) *
                                ceil_div(conv.output.len[4], window.columns);
-  const double again = kAgain * real(strips_again(shape, product, window));
+  const double again = kAgain * strips_again(shape, product, window);
   return real(weight_bytes(shape, product)) * real(windows) / real(window.images) *
          (kStreamed + again);
 }

@@ -9,6 +9,7 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/conv1x1/product_loop.hpp"
+#include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/strassen/halves.hpp"
 #include "kernels/cpu/strassen/plan.hpp"
 #include "kernels/cpu/strassen/scheme.hpp"
@@ -62,12 +63,15 @@ class Estimate {
 
  private:
   double products_of_an_image() const {
-    double sum = staging() + far_lines() + far_pixels() + parts_of_planes();
+    double sum = staging() + far_lines() + far_pixels() + parts_of_planes() + weights();
     for (int r = 0; r < Halves::kKinds; ++r)
       for (int l = 0; l < Halves::kKinds; ++l)
         sum += count(rows_, r) * count(lanes_, l) * tile(r, l);
     return sum;
   }
+
+  /// As conv1x1 reckons with them: a factor of a product has a fourth of them.
+  double weights() const { return kStrassenProducts / 4.0 * weights_of_a_window(shape_, rates_); }
 
   /// Weights that no second-level cache keeps come from behind it once a block.
   double streaming() const {

@@ -108,7 +108,7 @@ std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
   return plan.tiles > kUsual && spills(plan, kUsual) ? kFew : kUsual;
 }
 
-/// An image of no more tiles than usual is cut in two if it spills: 320 to 320 channels at 20 x 20
+/// No more tiles than usual are cut in two if they spill: 320 to 320 channels at 20 x 20
 /// pixels take 0.72 of the time on Intel's cores. Not so with strides, whose 99 positions have as
 /// many more weights to come for each half, nor with tiles of 6 of AVX2. What the weights of the
 /// second half cost is less than the model has for them, so it is not asked.
