@@ -9,6 +9,7 @@
 #include "kernels/cpu/emit/strip_finisher.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/matrix/config.hpp"
+#include "kernels/cpu/matrix/reading.hpp"
 #include "kernels/cpu/matrix/tile_spec.hpp"
 
 namespace fuseplan::cpu {
@@ -137,39 +138,6 @@ struct MatrixPlan {
   PixelTile tile(std::int64_t index, std::int64_t rows, std::int64_t columns,
                  std::int64_t column) const;
 };
-
-/// Bytes of packed weights that a second-level cache of 2 MB keeps from window to window.
-inline constexpr std::int64_t kKeptWeights = 1280 << 10;
-
-/// Weights of a tile of channels that the first-level cache can keep from strip to strip.
-inline constexpr std::int64_t kNearWeights = 32 << 10;
-
-/// Bytes of a group's weights, in pieces if the product has any, without what fills up steps.
-std::int64_t weight_bytes(const DirectShape& shape, Product product);
-/// Whether all weights stay near from window to window.
-inline bool weights_stay(const DirectShape& shape, Product product) {
-  return shape.conv.groups * weight_bytes(shape, product) <= kKeptWeights;
-}
-
-/// Pixels of an image that keep kernels busy by themselves.
-inline constexpr std::int64_t kLargeImage = 196;
-
-/// Terms of a sum: taps, or those that are not joined, in steps of channels.
-std::int64_t terms_of(const DirectShape& shape, Product product);
-/// Whether tiles can read the input where it lies.
-bool reads_in_place(const DirectShape& shape, Product product);
-/// Whether sums can be of channels x pixels: those of real numbers whose rows are contiguous.
-bool lies_by_plane(const DirectShape& shape, Product product);
-/// Whether taking the taps along the width for channels saves products.
-bool joining_saves(const DirectShape& shape, Product product);
-/// If it does: whether they need not be copied next to one another, as they are.
-bool taps_are_neighbours(const DirectShape& shape, Product product);
-
-/// Staged positions between two rows of a window that is as wide as the output.
-std::int64_t gap_columns(const DirectShape& shape, Product product);
-/// Small images share a window of so many pixels where weights come from afar: they come for
-/// several at once. What a filter puts between rows takes room, too. Otherwise 1.
-std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block);
 
 /// `merged`: groups of the problem in each of the shape's.
 MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Product product,
