@@ -276,9 +276,11 @@ std::vector<Candidate> candidates(const Conv1x1Shape& shape, const CoreRates& ra
   for (const bool by_channel : {false, true}) {
     if (!by_channel && shape.lanes_are_channels) continue;
     const auto add = [&](bool staged, std::int64_t images) {
+      const bool beside_panels =
+          by_channel && staged && has_short_planes(shape) && (images > 1 || shape.reads_in_place());
       for (const TileSize& tile : tiles_of(shape.isa)) {
         // Three and more vectors of weights beside panels took 1.03 to 1.1 of the time of 14x2.
-        if (by_channel && staged && has_short_planes(shape) && tile.vectors > 2) continue;
+        if (beside_panels && tile.vectors > 2) continue;
         const Conv1x1Config config{by_channel,   tile.rows,
                                    tile.vectors, images > 1 ? images * shape.pixels() : block,
                                    staged,       images};
