@@ -6,6 +6,7 @@
 
 #include "expr/passes.hpp"
 #include "kernels/cpu/conv1x1/tuning.hpp"
+#include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/matrix/recipe.hpp"
 #include "kernels/cpu/strassen/tuning.hpp"
 #include "kernels/cpu/winograd/recipe.hpp"
@@ -141,6 +142,27 @@ TEST(WinogradEstimate, KnowsWhatTransformedTilesTake) {
   EXPECT_GT(gain_of(strided, "zen4"), 1.2);
   EXPECT_GT(gain_of(strided, "zen5"), 1.2);
   EXPECT_GT(gain_of("f32:16x512x7x7:nhwc;conv(f32:512x512x3x3,pad=1x1)", "sapphire"), 1.5);
+}
+
+// Pixels 8 KB apart share a set of the first-level cache, so that tiles of 14 of them would read
+// each other's lines anew: 2048 to 256 channels at 33 x 33 take 68.7 ms so, copied first 55.7. With
+// dilation 18 every row is copied eleven times (34.7 and 37.3), and with a stride of 2 pixels of 2
+// KB in vain (512 channels at 14 x 14: 1.51 and 1.65).
+TEST(DirectEstimate, CopiesPixelsThatShareASet) {
+  const auto first_of = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return tuning_space(direct_shape(problem, optimize(lower(problem), {})), Target(Isa::avx512),
+                        core_rates("sapphire"))
+        .front();
+  };
+  const DirectConfig first =
+      first_of("f32:1x2048x33x33:nhwc;conv(f32:256x2048x3x3,pad=6x6,dilation=6x6)");
+  EXPECT_TRUE(first.staged) << to_text(first);
+  EXPECT_GE(first.block, 128) << to_text(first);
+  for (const char* text : {"f32:1x2048x33x33:nhwc;conv(f32:256x2048x3x3,pad=18x18,dilation=18x18)",
+                           "f32:1x512x14x14:nhwc;conv(f32:512x512x3x3,pad=1x1,stride=2x2)",
+                           "f32:1x1000x33x33:nhwc;conv(f32:256x1000x3x3,pad=6x6,dilation=6x6)"})
+    EXPECT_FALSE(first_of(text).staged) << text;
 }
 
 // A few tiles are cut in two where they and their sums are more than a second-level cache keeps:
