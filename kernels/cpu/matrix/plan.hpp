@@ -19,7 +19,8 @@ namespace fuseplan::cpu {
 /// phase][step][piece][lane of channels][row][column]. Entries that a stride of s takes in s turns
 /// are s phases, each contiguous, so that neighbouring outputs always read neighbours. Lengths of
 /// phases in rows and columns, steps in bytes. Columns at the end of a row may be those at the
-/// beginning of the next (plan.pitch): both are zeros.
+/// beginning of the next (plan.pitch): both are zeros. Where taps overlap, a column is as many
+/// pixels as the stride along the width takes, each of its channels alone.
 struct MatrixStage {
   std::int64_t rows = 0, columns = 0;
   std::int64_t lane_bytes = 0;  ///< by plane

@@ -40,7 +40,8 @@ bool reads_in_place(const DirectShape& shape, Product product);
 bool lies_by_plane(const DirectShape& shape, Product product);
 /// Whether taking the taps along the width for channels saves products.
 bool joining_saves(const DirectShape& shape, Product product);
-/// If it does: whether they need not be copied next to one another, as they are.
+/// If it does: whether tiles can read them from a row of staged pixels without gaps, where they lie
+/// next to one another. Otherwise they are copied for each output.
 bool taps_are_neighbours(const DirectShape& shape, Product product);
 
 /// Staged positions between two rows of a window that is as wide as the output.
@@ -48,6 +49,7 @@ std::int64_t gap_columns(const DirectShape& shape, Product product);
 /// Small images share a window of so many pixels where weights come from afar: they come for
 /// several at once. What a filter puts between rows takes room, too. Otherwise 1.
 std::int64_t images_of_window(const DirectShape& shape, Product product, std::int64_t block);
+
 /// Joined taps of so many channels a row: whether those of the rows that a stride takes at a time
 /// fit one step. Where rows do not come out even, the last taps read a row that is not theirs:
 /// times zero, so this is for numbers that have no NaN.

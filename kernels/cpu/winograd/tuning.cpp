@@ -90,11 +90,15 @@ std::vector<ProductTile> product_tiles(const DirectShape& shape, Isa isa) {
 // Tiles at a time.
 constexpr std::int64_t kMany = 112, kUsual = 28, kFew = 14;
 
-/// Whether so many transformed tiles and their sums are more than the second-level cache keeps.
+/// Of a transformed tile and its sums.
+std::int64_t tile_bytes(const WinogradPlan& plan) {
+  return plan.positions() * (plan.inputs() + plan.outputs()) * std::int64_t{sizeof(float)};
+}
+
+/// Whether so many are more than the second-level cache keeps.
 bool spills(const WinogradPlan& plan, std::int64_t tiles) {
   constexpr std::int64_t kKept = 3 << 19;
-  return tiles * plan.positions() * (plan.inputs() + plan.outputs()) * std::int64_t{sizeof(float)} >
-         kKept;
+  return tiles * tile_bytes(plan) > kKept;
 }
 
 // As many as do not spill. With the weights of all positions beyond every cache, more at a time pay
@@ -102,9 +106,8 @@ bool spills(const WinogradPlan& plan, std::int64_t tiles) {
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
   constexpr std::size_t kLargeWeights = 16 << 20;
   constexpr std::int64_t kKeptFar = 24 << 20;
-  const std::int64_t tile = plan.positions() * (plan.inputs() + plan.outputs()) *
-                            static_cast<std::int64_t>(sizeof(float));
-  if (winograd_weight_bytes(plan) > kLargeWeights && tile * kMany <= kKeptFar) return kMany;
+  if (winograd_weight_bytes(plan) > kLargeWeights && kMany * tile_bytes(plan) <= kKeptFar)
+    return kMany;
   return plan.tiles > kUsual && spills(plan, kUsual) ? kFew : kUsual;
 }
 
