@@ -150,8 +150,7 @@ Conv1x1Plan conv1x1_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   cut_axes(plan);
   lay_out_stage(plan);
   plan.turned = config.by_channel && !shape.lanes_are_channels;
-  constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
-  plan.finishes = !plan.turned && config.images == 1 && work_of(chain.body) <= kLongChain;
+  plan.finishes = !plan.turned && config.images == 1 && is_applied_in_registers(chain.body);
   list_kernels(plan, chain);
   return plan;
 }

@@ -169,11 +169,10 @@ int asks_of_turn(const DirectPlan& plan, const TileSpec& spec) {
   return std::clamp(static_cast<int>(std::ceil(lines / static_cast<double>(turns))), 1, channels);
 }
 
-// Whole vectors only, and chains that are short enough for a copy of them for each of 28 sums.
+// Whole vectors only.
 bool takes_registers(const DirectPlan& plan) {
-  constexpr int kLongChain = 12;
   return plan.shape.lanes_are_channels && plan.shape.conv.group_outputs % plan.lanes() == 0 &&
-         work_of(plan.finish.body) <= kLongChain &&
+         is_applied_in_registers(plan.finish.body) &&
          plan.finish.reaches({plan.tile_lanes, 0, plan.config.pixels});
 }
 

@@ -157,6 +157,11 @@ int work_of(const Expr& expr) {
   return work;
 }
 
+bool is_applied_in_registers(const Expr& expr) {
+  constexpr int kMost = 32;  // three functions with series of their own
+  return work_of(expr) <= kMost;
+}
+
 bool brings_constants(const Expr& expr) {
   constexpr Fn kPlain[] = {Fn::add_, Fn::sub_, Fn::mul_, Fn::div_, Fn::min_, Fn::max_, Fn::fma_};
   for (Ref i = 0; i < expr.graph.size(); ++i) {

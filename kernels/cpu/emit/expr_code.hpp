@@ -35,6 +35,11 @@ inline constexpr int kExprRegisters = 10;
 
 /// About how many instructions the expression takes for a vector.
 int work_of(const Expr& expr);
+/// Whether sums are finished in the registers where they were summed, by a copy of the expression
+/// for each of them or for few at a time. Longer ones walk over sums in memory, whose results are
+/// stored when nothing else is left to do: with GELU, 1x1 layers of 16 images took 1.1 to 1.9 times
+/// as long so, those in tiles up to 2.5 times.
+bool is_applied_in_registers(const Expr& expr);
 /// Whether functions of it read constants besides its leaves.
 bool brings_constants(const Expr& expr);
 /// Vectors to compute per turn of a loop: enough work to hide the loop, not too much code.

@@ -12,6 +12,7 @@ namespace fuseplan::cpu {
 /// Where a vector of sums stands among the outputs, counted from the tile's first.
 struct TilePlace {
   std::int64_t channel = 0, row = 0, column = 0;
+  bool operator==(const TilePlace&) const = default;
 };
 
 /// A tensor that a chain reads or stores element by element. Steps in bytes.

@@ -100,9 +100,8 @@ void StripEmitter::move_sums(int pixels) {
 void StripEmitter::move_pointers(int pixels) { pointers_.move({0, 0, pixels}); }
 
 bool strip_finisher_takes(const FinishSpec& finish) {
-  constexpr int kLongChain = 12;
   constexpr int kLanes = lanes_of(Isa::avx512);
-  return finish.lanes_are_channels && work_of(finish.body) <= kLongChain &&
+  return finish.lanes_are_channels && is_applied_in_registers(finish.body) &&
          finish.reaches({kMostVectors * kLanes, 0, kMostPixels});
 }
 

@@ -21,6 +21,12 @@ bool reads_input_once(const Graph& graph) {
 // More sums than that are worth moving one to the stack for a value that all of them read.
 constexpr std::size_t kManySums = 8;
 constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kManyTurns = 4;
+
+bool is_long(const Expr& body) {
+  constexpr int kShort = 12;
+  return work_of(body) > kShort;
+}
 
 }  // namespace
 
@@ -33,7 +39,9 @@ TileFinisher::TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointe
       pointers_(pointers),
       storage_(storage),
       own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
-      needs_(shared != nullptr ? *shared : own_needs_) {}
+      needs_(shared != nullptr ? *shared : own_needs_) {
+  if (code.is_avx512() && is_long(spec.body)) turn_ = code.reserve_words(1);
+}
 
 // The most wanted first: without a register each sum reads channel values from memory, and
 // constants only where they stand first in an instruction.
@@ -122,12 +130,33 @@ void TileFinisher::plan(const FinishNeeds::Sums& sums) {
 
 void TileFinisher::finish(std::span<const TileSum> sums) {
   const RegisterPool before = code_.vectors();
+  const std::optional<SumTurns> turns =
+      turn_ ? turns_of(sums, spec_.lanes_are_channels) : std::nullopt;
+  if (turns && turns->turns() >= kManyTurns) {
+    finish_in_turns(*turns);
+  } else {
+    begin(sums);
+    finish_all();
+  }
+  if (spec_.drains) drain(sums.size());
+  for (const int slot : slots_) code_.give_slot(slot);
+  slots_.clear();
+  kept_.clear();
+  code_.drop_hoisted();
+  code_.vectors() = before;
+}
+
+/// Loads what stays in registers.
+void TileFinisher::begin(std::span<const TileSum> sums) {
   sums_.assign(sums.begin(), sums.end());
   plan({.partial = std::ranges::any_of(sums, &TileSum::partial),
         .joined = std::ranges::any_of(sums, [](const TileSum& sum) { return sum.before >= 0; })});
   find_parts();
   load_kept(Leaf::scalar);
   load_kept(Leaf::constant);
+}
+
+void TileFinisher::finish_all() {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     place_ = sums_[i].place;
     partial_ = sums_[i].partial;
@@ -135,12 +164,44 @@ void TileFinisher::finish(std::span<const TileSum> sums) {
     finish_alike(i);
   }
   model_.reset();
-  if (spec_.drains) drain();
-  for (const int slot : slots_) code_.give_slot(slot);
-  slots_.clear();
-  kept_.clear();
-  code_.drop_hoisted();
-  code_.vectors() = before;
+}
+
+void TileFinisher::finish_in_turns(const SumTurns& turns) {
+  using Xbyak::util::ptr, Xbyak::util::rax;
+  const auto all = static_cast<int>(turns.regs.size());
+  if (waiting_.count < all) waiting_ = {code_.take_slots(all), all};
+  const int first = waiting_.first;
+  for (int i = 0; i < all; ++i) {
+    const int reg = turns.regs[static_cast<std::size_t>(i)];
+    code_.vmovups(code_.slot(first + i), code_.vec(reg));
+    code_.vectors().give(reg);
+  }
+  std::vector<TileSum> sums = turns.first;
+  for (TileSum& sum : sums) sum.reg = code_.vectors().take();
+  begin(sums);
+  require(slots_.empty(), Status::InternalError, "sums of a turn do not leave registers");
+
+  const Xbyak::Address waits = code_.stack_word(*turn_);
+  const auto address = [](const Near& near) {
+    return ptr[Xbyak::Reg64(near.base) + near.displacement];
+  };
+  code_.lea(rax, address(code_.slot(first)));
+  code_.mov(waits, rax);
+  Xbyak::Label next;
+  code_.align(32);
+  code_.L(next);
+  code_.mov(rax, waits);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    code_.vmovups(code_.vec(sums[i].reg), ptr[rax + static_cast<int>(i) * code_.bytes()]);
+  code_.add(rax, static_cast<int>(sums.size()) * code_.bytes());
+  code_.mov(waits, rax);
+  finish_all();
+  pointers_.move(turns.step);
+  code_.lea(rax, address(code_.slot(first + all)));
+  code_.cmp(waits, rax);
+  code_.jb(next);
+  const auto back = -static_cast<std::int64_t>(turns.turns());
+  pointers_.move({back * turns.step.channel, back * turns.step.row, back * turns.step.column});
 }
 
 /// In the order in which they are stored.
@@ -256,12 +317,12 @@ void TileFinisher::store(std::size_t index, const Vec& value) {
 }
 
 /// As much as the tile stored, of what earlier tiles did: those stores are done.
-void TileFinisher::drain() {
+void TileFinisher::drain(std::size_t sums) {
   using Xbyak::util::ptr, Xbyak::util::qword;
   constexpr std::int64_t kLine = 64;
   const auto field = [](std::size_t offset) { return static_cast<int>(offset); };
   const auto& [at, from, to] = storage_.scratch();
-  const auto lanes = static_cast<std::int64_t>(sums_.size()) * code_.lanes();
+  const auto lanes = static_cast<std::int64_t>(sums) * code_.lanes();
   const auto bytes = static_cast<int>(
       round_up(lanes * static_cast<std::int64_t>(size_of(spec_.output.dtype)), kLine));
   Xbyak::Label none;

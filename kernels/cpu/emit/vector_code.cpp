@@ -141,6 +141,11 @@ int VectorCode::reserve_words(int count) {
   return first;
 }
 
+int VectorCode::take_slots(int count) {
+  slots_ += count;
+  return slots_ - count;
+}
+
 int VectorCode::take_slot() {
   if (free_slots_.empty()) return slots_++;
   const int slot = free_slots_.back();

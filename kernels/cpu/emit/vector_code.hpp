@@ -138,6 +138,7 @@ class VectorCode : public Xbyak::CodeGenerator {
   Xbyak::Address stack_word(int index) { return qword[rsp + 8 * index]; }
   int reserve_words(int count);
   int take_slot();
+  int take_slots(int count);  ///< neighbours; the first one
   void give_slot(int slot) { free_slots_.push_back(slot); }
   Near slot(int index) const { return {Xbyak::Operand::RSP, slots_offset_ + bytes() * index}; }
 

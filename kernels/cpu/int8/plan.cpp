@@ -189,11 +189,9 @@ void add_variants(BytePlan& plan) {
   }
 }
 
-// Longer chains run faster as a loop over sums in memory than written out for each of 28.
 bool takes_registers(const BytePlan& plan, const SplitChain& chain) {
-  constexpr int kLongChain = 8;
   const std::int64_t channels = plan.config.vectors * plan.lanes();
-  return plan.shape.lanes_are_channels && work_of(chain.body) <= kLongChain &&
+  return plan.shape.lanes_are_channels && is_applied_in_registers(chain.body) &&
          plan.finish.reaches({channels, plan.config.pixels, plan.config.pixels});
 }
 

@@ -252,8 +252,7 @@ StrassenPlan strassen_plan(const Conv1x1Shape& shape, const SplitChain& chain,
   cut_axes(plan);
   lay_out_input(plan);
   look_ahead(plan);
-  constexpr int kLongChain = 16;  // for a copy of it for every vector of a tile
-  plan.finishes = !plan.turned() && work_of(chain.body) <= kLongChain;
+  plan.finishes = !plan.turned() && is_applied_in_registers(chain.body);
   list_kernels(plan, chain);
   return plan;
 }
