@@ -165,7 +165,8 @@ TEST_P(EmitStrip, StoresWholeLinesPastTheCaches) {
 // More values of channels than are kept in registers beside the sums.
 TEST_P(EmitStrip, ReadsManyChannelValues) {
   const cpu::StripSpec spec{4 / static_cast<int>(size_of(GetParam())), kLanes};
-  for (const int terms : {1, 4, 8, 12, 20}) check({spec, GetParam(), false, false, 17, terms}, random_);
+  for (const int terms : {1, 4, 8, 12, 20})
+    check({spec, GetParam(), false, false, 17, terms}, random_);
 }
 
 // A function with many constants, beside sums that wait to be joined and keep their registers.
