@@ -158,7 +158,7 @@ int work_of(const Expr& expr) {
 }
 
 bool is_applied_in_registers(const Expr& expr) {
-  constexpr int kMost = 32;  // three functions with series of their own
+  constexpr int kMost = 32;  // three functions such as exp, of 10 each
   return work_of(expr) <= kMost;
 }
 

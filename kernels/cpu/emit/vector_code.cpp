@@ -147,7 +147,7 @@ int VectorCode::take_slots(int count) {
 }
 
 int VectorCode::take_slot() {
-  if (free_slots_.empty()) return slots_++;
+  if (free_slots_.empty()) return take_slots(1);
   const int slot = free_slots_.back();
   free_slots_.pop_back();
   return slot;
