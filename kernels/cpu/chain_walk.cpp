@@ -44,9 +44,13 @@ const std::byte* ChainWalk::Stream::at(const Index& index) const {
 
 RowsCall& ChainWalk::at(const Index& index) {
   call_.output = const_cast<std::byte*>(output_.at(index));
-  for (std::size_t i = 0; i < count_; ++i) elements_[i] = streams_[i].at(index);
+  elements_at(index, elements_);
   if (channels_ != nullptr) call_.channels = channels_ + index[1];
   return call_;
+}
+
+void ChainWalk::elements_at(const Index& index, const void** to) const {
+  for (std::size_t i = 0; i < count_; ++i) to[i] = streams_[i].at(index);
 }
 
 void ChainWalk::skip_rows(std::int64_t rows) {

@@ -23,11 +23,15 @@ class ChainWalk {
 
   /// Points at `index`. What is not about the chain's tensors (input, rows, lanes) is the caller's.
   RowsCall& at(const Index& index);
+  /// Where the elements lie at `index`, as many as the chain has.
+  void elements_at(const Index& index, const void** to) const;
   /// Points so many rows further.
   void skip_rows(std::int64_t rows);
 
   /// Kernels may move its pointers, those of elements too.
   RowsCall& call() { return call_; }
+
+  std::size_t element_count() const { return count_; }
 
  private:
   /// A tensor, steps in bytes.

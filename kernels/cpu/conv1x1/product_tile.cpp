@@ -9,7 +9,6 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kLine = 64;
 const Xbyak::Reg64 kCall = rdi, kVectors = r8, kScalars = r9;  // of the tile
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
 const Xbyak::Reg64 kAhead = rax;  // there: what the caches are asked for
@@ -35,7 +34,7 @@ class ProductEmitter {
     start(left);
     c.align(32);
     c.L(tile);
-    if (spec_.prefetch_output) prefetch_output();
+    expect();
     sum();
     finish();
     next_tile();
@@ -85,12 +84,12 @@ class ProductEmitter {
       code_.lea(kAhead, ptr[kScalars + tile]);
   }
 
-  // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
-  void prefetch_output() {
-    const int line = kLine / static_cast<int>(size_of(spec_.finish.output.dtype));
+  void expect() {
+    std::vector<TilePlace> tile;
     for (int row = 0; row < spec_.loop.rows; ++row)
-      for (int lane = 0; lane < spec_.loop.vectors * code_.lanes(); lane += line)
-        code_.prefetchw(pointers_.output(place(row, lane)));
+      for (int v = 0; v < spec_.loop.vectors; ++v) tile.push_back(place(row, v * code_.lanes()));
+    if (spec_.prefetch_output) pointers_.expect_output(tile);
+    pointers_.expect_elements(tile);
   }
 
   void sum() {

@@ -29,7 +29,7 @@ class TileCode {
       code_.push(kAhead);
     }
     zero_or_load();
-    if (finish_ != nullptr && !finish_->spec.streaming) prefetch_output();
+    if (finish_ != nullptr) expect();
     planes();
     finish_or_store();
     return code_.finish();
@@ -69,7 +69,7 @@ class TileCode {
     std::vector<TileSum> tile;
     for (int vector = 0; vector < spec_.vectors; ++vector)
       for (int pixel = 0; pixel < spec_.pixels; ++pixel)
-        tile.push_back({sum(pixel, vector).getIdx(), {vector * code_.lanes(), 0, pixel}});
+        tile.push_back({sum(pixel, vector).getIdx(), place(pixel, vector)});
     TileFinisher(code_, finish_->spec, at, storage, &finish_->needs).finish(tile);
   }
 
@@ -104,22 +104,26 @@ class TileCode {
     code_.L(ready);
   }
 
-  // A line that is to be written costs a trip to the cache that has it; the sums take as long.
-  void prefetch_output() {
+  void expect() {
+    const FinishSpec& spec = finish_->spec;
+    if (spec.streaming && spec.elements.empty()) return;
     Xbyak::Label none;
     code_.mov(rdx, field(offsetof(TileCall, finish)));
     if (!spec_.all_channels) {
       code_.test(rdx, rdx);
       code_.jz(none);
     }
-    code_.mov(rdx, ptr[rdx + static_cast<int>(offsetof(RowsCall, output))]);
-    const int bytes =
-        spec_.vectors * code_.lanes() * static_cast<int>(size_of(finish_->spec.output.dtype));
-    for (int pixel = 0; pixel < spec_.pixels; ++pixel)
-      for (int byte = 0; byte < bytes; byte += static_cast<int>(kCacheLine))
-        code_.prefetchw(ptr[rdx + static_cast<int>(pixel * finish_->spec.output.column) + byte]);
+    const Xbyak::Reg64 pointers[] = {rcx, r10, r11, r12, r13, r14, r15};
+    ChainPointers at(code_, spec, pointers);
+    at.read(rdx);
+    std::vector<TilePlace> tile;
+    for (int i = 0; i < sums(); ++i) tile.push_back(place(i / spec_.vectors, i % spec_.vectors));
+    if (!spec.streaming) at.expect_output(tile);
+    at.expect_elements(tile);
     code_.L(none);
   }
+
+  TilePlace place(int pixel, int vector) const { return {vector * code_.lanes(), 0, pixel}; }
 
   void planes() {
     Xbyak::Label plane, row, done;

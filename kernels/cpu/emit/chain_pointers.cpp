@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "kernels/cpu/prefetch.hpp"
+
 namespace fuseplan::cpu {
 namespace {
 
@@ -20,6 +22,18 @@ bool reads(const Expr& body, Leaf leaf, int index = -1) {
     if (node.leaf == leaf && (index < 0 || node.index == index)) return true;
   }
   return false;
+}
+
+/// Calls ask(place) for the first of the vectors in each line of the tensor.
+template <typename F>
+void each_line(const FinishTensor& tensor, std::span<const TilePlace> vectors, const F& ask) {
+  std::vector<std::int64_t> asked;
+  for (const TilePlace& place : vectors) {
+    const std::int64_t line = tensor.offset(place) / kCacheLine;
+    if (std::ranges::find(asked, line) != asked.end()) continue;
+    asked.push_back(line);
+    ask(place);
+  }
 }
 
 }  // namespace
@@ -64,6 +78,22 @@ void ChainPointers::read(const Xbyak::Reg64& call) {
   if (!spec_.drains) return;
   code_.mov(rax, ptr[call + field(offsetof(RowsCall, drain))]);
   code_.mov(code_.stack_word(drain_word_), rax);
+}
+
+void ChainPointers::expect_output(std::span<const TilePlace> vectors) {
+  each_line(spec_.output, vectors,
+            [&](const TilePlace& place) { code_.prefetchw(output(place)); });
+}
+
+void ChainPointers::expect_elements(std::span<const TilePlace> vectors) {
+  for (const Pointer& pointer : pointers_) {
+    if (pointer.of != Of::element) continue;
+    const FinishTensor& tensor = spec_.elements[static_cast<std::size_t>(pointer.index)];
+    if (!tensor.is_contiguous()) continue;
+    each_line(tensor, vectors, [&](const TilePlace& place) {
+      code_.prefetcht0(at(pointer, tensor.offset(place)));
+    });
+  }
 }
 
 void ChainPointers::read_drain(const Xbyak::Reg64& to) {

@@ -25,6 +25,11 @@ class ChainPointers {
   /// The same in the RowsCall itself, for those who read it again.
   void move_call(const Xbyak::Reg64& call, const TilePlace& by) const;
 
+  // A line that is far away costs a trip to the memory or cache that has it; a tile's sums take as
+  // long. Each line that these vectors of the tile begin in is asked for once.
+  void expect_output(std::span<const TilePlace> vectors);
+  void expect_elements(std::span<const TilePlace> vectors);
+
   /// Loads the call's Drain, of a spec that drains.
   void read_drain(const Xbyak::Reg64& to);
 

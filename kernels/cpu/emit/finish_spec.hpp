@@ -21,6 +21,7 @@ struct FinishTensor {
   bool per_lane = true;  ///< otherwise one value for all lanes
   std::int64_t channel = 0, row = 0, column = 0;
   std::int64_t lane_stride = 0;  ///< where lanes are not contiguous; 0 otherwise
+  bool is_contiguous() const { return per_lane && lane_stride == 0; }
   std::int64_t offset(const TilePlace& place) const {
     return place.channel * channel + place.row * row + place.column * column;
   }

@@ -34,6 +34,7 @@ class ByteTileCode {
     code_.enter();
     code_.align(32);
     code_.L(next);
+    if (spec_.finished && !finish_.elements.empty()) expect();
     code_.mov(kInput, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, input))]);
     code_.mov(kWeights, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, weights))]);
     take_registers();
@@ -213,9 +214,25 @@ class ByteTileCode {
         code_.vmovups(code_.ptr[rax + (p * spec_.vectors + v) * code_.bytes()], sum(p, v));
   }
 
-  void finish() {
+  void read_chain() {
     code_.mov(kChain, code_.ptr[kCall + static_cast<int>(offsetof(ByteTileCall, chain))]);
     pointers_.read(kChain);
+  }
+
+  TilePlace place(int pixel, int vector) const {
+    return {vector * code_.lanes(), pixel / spec_.width, pixel % spec_.width};
+  }
+
+  void expect() {
+    read_chain();
+    std::vector<TilePlace> tile;
+    for (int p = 0; p < spec_.pixels; ++p)
+      for (int v = 0; v < spec_.vectors; ++v) tile.push_back(place(p, v));
+    pointers_.expect_elements(tile);
+  }
+
+  void finish() {
+    read_chain();
     const bool is_partial = spec_.last_lanes < code_.lanes();
     if (is_partial) {
       code_.mov(kLanes, spec_.last_lanes);
@@ -225,7 +242,7 @@ class ByteTileCode {
     for (int v = 0; v < spec_.vectors; ++v)
       for (int p = 0; p < spec_.pixels; ++p)
         tile.push_back({sum(p, v).getIdx(),
-                        {v * code_.lanes(), p / spec_.width, p % spec_.width},
+                        place(p, v),
                         is_partial && v + 1 == spec_.vectors});
     TileFinisher(code_, finish_, pointers_, storage_).finish(tile);
   }

@@ -48,6 +48,7 @@ class Walk {
         plan_.config.by_plane ? plan_.grid.lanes() * plan_.sums_bytes() / kLaneBytes
                               : (plan_.grid.rows() + kTileRows) * plan_.grid.lanes()));
     call_.sums = sums_;
+    call_.elements = elements_ = scratch_.take_array<const void*>(chain_.element_count());
     call_.chain = &chain_.call();
     weight_bytes_ = plan_.grid.channels * plan_.vector_bytes();
     if (launch.arguments.weights_are_raw)
@@ -128,6 +129,7 @@ class Walk {
     call_.input = input_ + position * plan_.pixel_bytes;
     call_.last = (plan_.grid.pixels - 1) * kTileRows * plan_.pixel_bytes;
     call_.next = next_ + index * plan_.fetched_bytes;
+    expect(position);
     sum(plan_.grid.pixels, channel_tile);
     if (plan_.runs_on) return wait_at(0, position, 0);
     const std::int64_t column = position % plan_.pitch;
@@ -160,6 +162,7 @@ class Walk {
     call_.input = input_ + tiles[0].position * plan_.pixel_bytes;
     call_.last = (tiles[count - 1].position - tiles[0].position) * plan_.pixel_bytes;
     call_.next = next_ + first / plan_.grid.pixels * plan_.fetched_bytes;
+    expect(tiles[0].position);
     sum(count, channel_tile);
     for (int i = 0; i < count;) {
       // One strip of tiles that continue one another.
@@ -212,6 +215,13 @@ class Walk {
 
   ChainWalk::Index place(std::int64_t row, std::int64_t column) const {
     return {image_, channel_, window_.plane, window_.row + row, window_.column + column};
+  }
+
+  /// What the chain will read from there on.
+  void expect(std::int64_t position) {
+    if (!plan_.asks_elements) return;
+    const std::int64_t row = plan_.runs_on ? 0 : position / plan_.pitch;
+    chain_.elements_at(place(row, position - row * plan_.pitch), elements_);
   }
 
   // Finishes the strip that waits, meanwhile where the kernel does so.
@@ -285,6 +295,7 @@ class Walk {
   std::byte* tile_weights_ = nullptr;  ///< packed in passing, if the weights are raw
   std::int64_t weight_bytes_ = 0;      ///< of a tile of channels
   MatrixTileCall call_;
+  const void** elements_ = nullptr;  ///< call_'s
   StripKernel strip_ = nullptr;
   std::int64_t channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels

@@ -203,6 +203,8 @@ std::vector<MatrixTileSpec> MatrixPlan::specs() const {
     for (int tiles = least_tiles(); tiles <= grid.pixels; ++tiles) {
       spec.tiles = tiles;
       spec.vectors = vectors;
+      if (asks_elements)
+        spec.asked_pixels = static_cast<int>(ceil_div(tiles * kTileRows, std::ssize(reads)));
       spec.sums_bytes = config.by_plane ? sums_bytes() : vectors * kTileBytes;
       list.push_back(spec);
     }
@@ -293,6 +295,8 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish.integers = traits_of(product).sums == DType::i32;
   plan.finish.bf16 = product == Product::bf16;
   plan.in_strips = !config.by_plane && strip_finisher_takes(plan.finish);
+  plan.asks_elements =
+      plan.in_strips && std::ranges::any_of(plan.finish.elements, &FinishTensor::is_contiguous);
   cut_blocks(plan);
   if (config.staged) plan.block_images = images_of_window(shape, product, config.block);
   config.staged ? stage_window(plan) : read_in_place(plan);

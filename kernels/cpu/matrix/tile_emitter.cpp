@@ -10,6 +10,7 @@
 #include "base/parallel.hpp"
 #include "kernels/cpu/emit/strip_finisher.hpp"
 #include "kernels/cpu/matrix/tile_turns.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -46,6 +47,9 @@ class MatrixTileCode {
       : spec_(spec),
         unrolled_(unrolled_steps(spec.product, spec.steps, spec.overlaps)),
         code_(Isa::avx512) {
+    for (int i = 0; spec.asked_pixels > 0 && i < std::ssize(finish.elements); ++i)
+      if (const auto& tensor = finish.elements[static_cast<std::size_t>(i)]; tensor.is_contiguous())
+        asked_.push_back({tensor, i, code_.reserve_words(1)});
     if (spec.has_gaps) gaps_word_ = code_.reserve_words(1);
     if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
@@ -78,6 +82,12 @@ class MatrixTileCode {
     ChainPointers pointers;
     Storage storage;
     StripEmitter emitter;
+  };
+
+  /// A tensor that the chain will read: the word of the stack points to what is asked for next.
+  struct Asked {
+    const FinishTensor& tensor;
+    int element, word;
   };
 
   /// Repeats as often as ecx says.
@@ -146,6 +156,11 @@ class MatrixTileCode {
     code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
     code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
     code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
+    for (const Asked& asked : asked_) {
+      code_.mov(rcx, field(offsetof(MatrixTileCall, elements)));
+      code_.mov(rcx, ptr[rcx + 8 * asked.element]);
+      code_.mov(code_.stack_word(asked.word), rcx);
+    }
     if (strip_) {
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
       strip_->pointers.read(rcx);
@@ -184,8 +199,13 @@ class MatrixTileCode {
   void emit_step() {
     code_.align(32);
     code_.L(step_);
-    sum_steps(1);
+    multiply_step(0, [](int, int) {});
+    advance(1);
     code_.ret();
+  }
+  void call_step() {
+    ask();  // words of the stack are not in reach of the function
+    code_.call(step_);
   }
 
   /// The first step, whose products wait for no store but that of their own tile.
@@ -199,16 +219,23 @@ class MatrixTileCode {
 
   template <typename F>
   void sum_steps(int steps, const F& before_product) {
-    for (int step = 0; step < steps; ++step) sum_step(step, before_product);
+    for (int step = 0; step < steps; ++step) {
+      ask();
+      multiply_step(step, before_product);
+    }
+    advance(steps);
+  }
+
+  void advance(int steps) {
     code_.add(kSteps, 8 * steps);
     code_.add(kWeights, steps * step_bytes());
     if (spec_.next_lines > 0) code_.add(kNext, steps * spec_.next_lines * kTileBytes);
   }
 
-  void sum_single() { shares_step() ? code_.call(step_) : sum_steps(1); }
+  void sum_single() { shares_step() ? call_step() : sum_steps(1); }
 
   void sum_awake(int steps) {
-    shares_step() ? code_.call(step_) : sum_steps(steps);
+    shares_step() ? call_step() : sum_steps(steps);
     stay_awake();
   }
 
@@ -218,7 +245,7 @@ class MatrixTileCode {
   void stay_awake() { code_.vmulps(zmm0, zmm0, zmm0); }
 
   template <typename F>
-  void sum_step(int step, const F& before_product) {
+  void multiply_step(int step, const F& before_product) {
     code_.mov(kInput, ptr[kSteps + 8 * step]);
     code_.add(kInput, kBase);
     if (spec_.tiles > 1 && spec_.last_is_apart) code_.lea(kLastInput, ptr[kInput + kLast]);
@@ -258,6 +285,19 @@ class MatrixTileCode {
   void fetch(int step, const Range& lines) {
     for (long i = lines.first; i < lines.last; ++i)
       code_.prefetcht1(ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
+  }
+
+  void ask() {
+    for (const auto& [tensor, element, word] : asked_) {
+      code_.mov(kInput, code_.stack_word(word));
+      for (int pixel = 0; pixel < spec_.asked_pixels; ++pixel) {
+        const std::int64_t end = tensor.offset({spec_.vectors * kTileLanes, 0, pixel});
+        for (std::int64_t at = tensor.offset({0, 0, pixel}); at < end; at += kCacheLine)
+          code_.prefetcht1(ptr[kInput + static_cast<int>(at)]);
+      }
+      const std::int64_t step = tensor.offset({0, 0, spec_.asked_pixels});
+      code_.add(code_.stack_word(word), static_cast<int>(step));
+    }
   }
 
   void load_input(int tile, int piece) {
@@ -314,6 +354,7 @@ class MatrixTileCode {
   VectorCode code_;
   Xbyak::Label step_;
   int gaps_word_ = -1;
+  std::vector<Asked> asked_;
   std::optional<Strip> strip_;
 };
 

@@ -80,6 +80,7 @@ struct MatrixTileSpec {
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
   int next_lines = 0;  ///< cache lines of the next weights that a step fetches
+  int asked_pixels = 0;  ///< a step asks for what the chain will read at so many pixels more
   /// Its sums stay in their tiles. Where a whole strip was left there, it is stored first, and the
   /// chain is applied to it meanwhile.
   bool overlaps = false;
@@ -97,6 +98,8 @@ struct MatrixTileCall {
   const std::int64_t* steps = nullptr;  ///< bytes from a pixel to what each step reads
   void* sums = nullptr;                 ///< where they are stored: its own, or those it finishes
   const RowsCall* chain = nullptr;      ///< at the first pixel and channel of those it finishes
+  /// Of the chain at the first pixel and channel of those it sums, if it asks for them.
+  const void* const* elements = nullptr;
   bool finishes = false;                ///< a strip that waits in the tiles
   std::uint64_t gaps = 0;  ///< bit i: pixels i * grain and on of that strip are left out
 };

@@ -12,7 +12,6 @@ namespace {
 
 using namespace Xbyak::util;
 
-constexpr int kLine = 64;
 const Xbyak::Reg64 kVectors = r8, kScalars = r9;               // of the tile
 const Xbyak::Reg64 kCall = rdi, kInput = rdi;                  // first the one, then the other
 const Xbyak::Reg64 kVector = rsi, kScalar = rdx, kLeft = rcx;  // in the loop over the depth
@@ -247,15 +246,15 @@ class PairTileEmitter {
       for (int j = 0; j < inner; ++j) spec_.along_lanes ? visit(i, j) : visit(j, i);
   }
 
-  // A line that is to be written costs a trip to the cache that has it; the sum takes as long.
   void expect(const Quarter& quarter) {
-    if (!spec_.prefetch_output) return;
-    const int line = kLine / static_cast<int>(size_of(spec_.finish.output.dtype));
+    if (!spec_.prefetch_output && spec_.finish.elements.empty()) return;
+    std::vector<TilePlace> tile;
+    for_each_place(quarter,
+                   [&](int, int, const TilePlace& place) { tile.push_back(place); });
     Xbyak::Label kept;
     unless_finished(kept);
-    for_each_place(quarter, [&](int, int v, const TilePlace& place) {
-      if (v * code_.lanes() % line == 0) code_.prefetchw(pointers_.output(place));
-    });
+    if (spec_.prefetch_output) pointers_.expect_output(tile);
+    pointers_.expect_elements(tile);
     code_.L(kept);
   }
 
