@@ -233,11 +233,13 @@ void Case::append(const OpSpec& op, const Blend& blend) {
     case OpKind::add: {
       const HostTensor& other = new_parameter(op.tensor, -1, 1);
       const bool in_place = options_.in_place && op.tensor == problem_.result();
+      // Peers read it times the factor, which integers could not hold.
+      const double factor = is_integer(op.tensor.type) ? 1 : kAddFactor;
       if (in_place) previous_.set_values(other.values());
       check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
       check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta,
-                                       in_place ? output_at() : at(other), kAddFactor));
-      return add_step({test::Add{&other, kAddFactor}}, blend);
+                                       in_place ? output_at() : at(other), factor));
+      return add_step({test::Add{&other, factor}}, blend);
     }
     case OpKind::scale_shift: {
       const double range = 1.5 * std::exchange(scale_unit_, 1);
