@@ -293,7 +293,7 @@ class MatrixTileCode {
       for (int pixel = 0; pixel < spec_.asked_pixels; ++pixel) {
         const std::int64_t end = tensor.offset({spec_.vectors * kTileLanes, 0, pixel});
         for (std::int64_t at = tensor.offset({0, 0, pixel}); at < end; at += kCacheLine)
-          code_.prefetcht0(ptr[kInput + static_cast<int>(at)]);
+          code_.prefetcht1(ptr[kInput + static_cast<int>(at)]);
       }
       const std::int64_t step = tensor.offset({0, 0, spec_.asked_pixels});
       code_.add(code_.stack_word(word), static_cast<int>(step));
