@@ -3,11 +3,23 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/intrinsics.hpp"
+#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
+
+/// The lines of `bytes` bytes of so many rows.
+template <typename Ask>
+void each_line(const void* row, std::int64_t step, std::int64_t rows, std::int64_t bytes,
+               const Ask& ask) {
+  const auto* at = static_cast<const std::byte*>(row);
+  for (std::int64_t i = 0; i < rows; ++i, at += step) {
+    for (std::int64_t line = 0; line < bytes - 1; line += kCacheLine) ask(at + line);
+    ask(at + bytes - 1);
+  }
+}
 
 }  // namespace
 
@@ -23,14 +35,21 @@ void StripChain::expect_pixels(std::int64_t pixels, std::int64_t channels, Isa i
 FUSEPLAN_PRFCHW void StripChain::expect_stores(std::int64_t channels, std::int64_t first,
                                                std::int64_t end) {
   if (by_pixel_) return;
-  constexpr std::int64_t kLine = 64;
   constexpr int kToWrite = 1;
-  const auto* row = static_cast<const std::byte*>(call().output);
-  for (std::int64_t i = 0; i < channels; ++i, row += call().output_step) {
-    const std::byte* last = row + end * output_bytes_ - 1;
-    for (const std::byte* at = row + first * output_bytes_; at < last; at += kLine)
-      __builtin_prefetch(at, kToWrite);
-    __builtin_prefetch(last, kToWrite);
+  const auto* row = static_cast<const std::byte*>(call().output) + first * output_bytes_;
+  each_line(row, call().output_step, channels, (end - first) * output_bytes_,
+            [](const std::byte* line) { __builtin_prefetch(line, kToWrite); });
+}
+
+void StripChain::expect_elements(std::int64_t channels, std::int64_t first, std::int64_t end) {
+  if (by_pixel_) return;
+  for (std::size_t i = 0; i < elements_.size(); ++i) {
+    const View& view = elements_[i].view;
+    if (view.stride[4] != 1 || view.stride[1] == 0) continue;
+    const auto bytes = static_cast<std::int64_t>(size_of(elements_[i].dtype));
+    const auto* row = static_cast<const std::byte*>(call().elements[i]) + first * bytes;
+    each_line(row, call().element_steps[i], channels, (end - first) * bytes,
+              [](const std::byte* line) { __builtin_prefetch(line); });
   }
 }
 

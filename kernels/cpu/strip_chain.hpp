@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
+
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_walk.hpp"
 #include "kernels/cpu/moves.hpp"
@@ -17,6 +19,7 @@ class StripChain : public ChainWalk {
              const ChainFrame& frame, Scratch& scratch)
       : ChainWalk(tensors, arguments, frame, scratch),
         rows_(rows),
+        elements_(tensors.elements),
         output_bytes_(static_cast<std::int64_t>(size_of(tensors.dtype))),
         by_pixel_(tensors.lane_axis == 1) {}
 
@@ -28,6 +31,8 @@ class StripChain : public ChainWalk {
   /// will be stored to, if rows of the output are channels. Those lie in pages of their own, which
   /// no hardware fetches ahead.
   void expect_stores(std::int64_t channels, std::int64_t first, std::int64_t end);
+  /// The same for what the chain will read there.
+  void expect_elements(std::int64_t channels, std::int64_t first, std::int64_t end);
   /// Sums [pixel][channel], `step` floats from one pixel to the next. Behind the last pixel and
   /// channel may lie what makes whole squares for Moves::turn.
   void finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,
@@ -37,6 +42,7 @@ class StripChain : public ChainWalk {
 
  private:
   RowsKernel rows_;
+  std::span<const ElementView> elements_;
   std::int64_t output_bytes_;  ///< of an element
   bool by_pixel_;
   Moves moves_{};

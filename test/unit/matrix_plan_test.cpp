@@ -42,6 +42,23 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:16x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)"), Far::nothing);
 }
 
+// A kernel's steps ask for all pixels of its strip, and only where the chain reads vectors there.
+TEST(MatrixPlan, AsksForAllThatTheChainReads) {
+  const auto plan = [](const std::string& text) {
+    const Problem problem = parse_problem("bf16:1x96x56x56:nhwc;conv(bf16:64x96x1x1);" + text);
+    const SplitChain chain = optimize(lower(problem), {});
+    return matrix_plan(cpu::direct_shape(problem, chain), chain, cpu::Product::bf16,
+                       matrix_configs(problem, chain).front());
+  };
+  for (const cpu::MatrixTileSpec& spec : plan("add(bf16:1x64x56x56:nhwc)").specs()) {
+    EXPECT_GE(spec.asked_pixels * spec.steps, spec.tiles * cpu::kTileRows);
+    EXPECT_LT((spec.asked_pixels - 1) * spec.steps, spec.tiles * cpu::kTileRows);
+  }
+  for (const char* chain : {"bias(f32:1x64x1x1)", "add(bf16:1x1x56x56:nhwc)"})
+    for (const cpu::MatrixTileSpec& spec : plan(chain).specs())
+      EXPECT_EQ(spec.asked_pixels, 0) << chain;
+}
+
 /// Of the default configuration.
 cpu::TileGrid first_grid(const char* text) {
   const Problem problem = parse_problem(text);

@@ -81,8 +81,7 @@ void ChainPointers::read(const Xbyak::Reg64& call) {
 }
 
 void ChainPointers::expect_output(std::span<const TilePlace> vectors) {
-  each_line(spec_.output, vectors,
-            [&](const TilePlace& place) { code_.prefetchw(output(place)); });
+  each_line(spec_.output, vectors, [&](const TilePlace& place) { code_.prefetchw(output(place)); });
 }
 
 void ChainPointers::expect_elements(std::span<const TilePlace> vectors) {
@@ -90,9 +89,8 @@ void ChainPointers::expect_elements(std::span<const TilePlace> vectors) {
     if (pointer.of != Of::element) continue;
     const FinishTensor& tensor = spec_.elements[static_cast<std::size_t>(pointer.index)];
     if (!tensor.is_contiguous()) continue;
-    each_line(tensor, vectors, [&](const TilePlace& place) {
-      code_.prefetcht0(at(pointer, tensor.offset(place)));
-    });
+    each_line(tensor, vectors,
+              [&](const TilePlace& place) { code_.prefetcht0(at(pointer, tensor.offset(place))); });
   }
 }
 

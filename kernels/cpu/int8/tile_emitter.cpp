@@ -241,9 +241,7 @@ class ByteTileCode {
     std::vector<TileSum> tile;
     for (int v = 0; v < spec_.vectors; ++v)
       for (int p = 0; p < spec_.pixels; ++p)
-        tile.push_back({sum(p, v).getIdx(),
-                        place(p, v),
-                        is_partial && v + 1 == spec_.vectors});
+        tile.push_back({sum(p, v).getIdx(), place(p, v), is_partial && v + 1 == spec_.vectors});
     TileFinisher(code_, finish_, pointers_, storage_).finish(tile);
   }
 

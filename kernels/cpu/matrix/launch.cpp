@@ -185,10 +185,19 @@ class Walk {
         call_.input = input_ + i * kTileRows * plan_.pixel_bytes;
         call_.next = next_ + i / plan_.grid.pixels * plan_.fetched_bytes;
         call_.sums = sums_ + (i - first) * kTileRows;
+        if (!plan_.finish.elements.empty()) expect_planes(i * kTileRows, (i + count) * kTileRows);
         launch_.tiles[plan_.kernel_of(count, channel_tile)](&call_);
       }
       finish_planes(first * kTileRows, last * kTileRows);
     }
+  }
+
+  void expect_planes(std::int64_t begin, std::int64_t end) {
+    each_run(begin, std::min(end, positions_),
+             [&](std::int64_t, std::int64_t row, std::int64_t column, std::int64_t pixels) {
+               chain_.at(place(row, column));
+               chain_.expect_elements(channels_, 0, pixels);
+             });
   }
 
   void finish_planes(std::int64_t begin, std::int64_t end) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/emit/elements_ahead.hpp"
 #include "kernels/cpu/matrix/tile_turns.hpp"
 #include "kernels/cpu/staged_axis.hpp"
 
@@ -296,7 +297,7 @@ MatrixPlan matrix_plan(const DirectShape& shape, const SplitChain& chain, Produc
   plan.finish.bf16 = product == Product::bf16;
   plan.in_strips = !config.by_plane && strip_finisher_takes(plan.finish);
   plan.asks_elements =
-      plan.in_strips && std::ranges::any_of(plan.finish.elements, &FinishTensor::is_contiguous);
+      plan.in_strips && std::ranges::any_of(plan.finish.elements, ElementsAhead::is_asked_for);
   cut_blocks(plan);
   if (config.staged) plan.block_images = images_of_window(shape, product, config.block);
   config.staged ? stage_window(plan) : read_in_place(plan);

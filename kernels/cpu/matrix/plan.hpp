@@ -57,9 +57,9 @@ struct MatrixPlan {
   std::int64_t fetches_ahead = 0;  ///< bytes from the weights it reads, or 0: the next tile's
   FinishSpec finish;
   bool asks_elements = false;  ///< kernels do, for the chain
-  bool in_strips = false;  ///< strip finishers apply the chain; otherwise rows do
-  bool overlaps = false;   ///< whole strips are left in the tiles and finished by the next kernel
-  int grain = 0;           ///< by so many pixels: a grain lies in a row or between two
+  bool in_strips = false;      ///< strip finishers apply the chain; otherwise rows do
+  bool overlaps = false;  ///< whole strips are left in the tiles and finished by the next kernel
+  int grain = 0;          ///< by so many pixels: a grain lies in a row or between two
 
   std::int64_t steps = 0;  ///< in which a tap's channels are multiplied, one after another
   int depth = 0;           ///< channels of a step; those behind the last are zero

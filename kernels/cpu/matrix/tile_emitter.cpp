@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "kernels/cpu/emit/elements_ahead.hpp"
 #include "kernels/cpu/emit/strip_finisher.hpp"
 #include "kernels/cpu/matrix/tile_turns.hpp"
-#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -46,10 +46,8 @@ class MatrixTileCode {
   MatrixTileCode(const MatrixTileSpec& spec, const FinishSpec& finish)
       : spec_(spec),
         unrolled_(unrolled_steps(spec.product, spec.steps, spec.overlaps)),
-        code_(Isa::avx512) {
-    for (int i = 0; spec.asked_pixels > 0 && i < std::ssize(finish.elements); ++i)
-      if (const auto& tensor = finish.elements[static_cast<std::size_t>(i)]; tensor.is_contiguous())
-        asked_.push_back({tensor, i, code_.reserve_words(1)});
+        code_(Isa::avx512),
+        elements_(code_, finish, spec.vectors * kTileLanes, spec.asked_pixels) {
     if (spec.has_gaps) gaps_word_ = code_.reserve_words(1);
     if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }
@@ -82,12 +80,6 @@ class MatrixTileCode {
     ChainPointers pointers;
     Storage storage;
     StripEmitter emitter;
-  };
-
-  /// A tensor that the chain will read: the word of the stack points to what is asked for next.
-  struct Asked {
-    const FinishTensor& tensor;
-    int element, word;
   };
 
   /// Repeats as often as ecx says.
@@ -156,10 +148,9 @@ class MatrixTileCode {
     code_.mov(kWeights, field(offsetof(MatrixTileCall, weights)));
     code_.mov(kNext, field(offsetof(MatrixTileCall, next)));
     code_.mov(kSteps, field(offsetof(MatrixTileCall, steps)));
-    for (const Asked& asked : asked_) {
+    if (spec_.asked_pixels > 0) {
       code_.mov(rcx, field(offsetof(MatrixTileCall, elements)));
-      code_.mov(rcx, ptr[rcx + 8 * asked.element]);
-      code_.mov(code_.stack_word(asked.word), rcx);
+      elements_.begin(rcx, rax);
     }
     if (strip_) {
       code_.mov(rcx, field(offsetof(MatrixTileCall, chain)));
@@ -204,7 +195,7 @@ class MatrixTileCode {
     code_.ret();
   }
   void call_step() {
-    ask();  // words of the stack are not in reach of the function
+    elements_.ask(kInput);  // words of the stack are not in reach of the function
     code_.call(step_);
   }
 
@@ -220,7 +211,7 @@ class MatrixTileCode {
   template <typename F>
   void sum_steps(int steps, const F& before_product) {
     for (int step = 0; step < steps; ++step) {
-      ask();
+      elements_.ask(kInput);
       multiply_step(step, before_product);
     }
     advance(steps);
@@ -287,19 +278,6 @@ class MatrixTileCode {
       code_.prefetcht1(ptr[kNext + static_cast<int>(step * spec_.next_lines + i) * kTileBytes]);
   }
 
-  void ask() {
-    for (const auto& [tensor, element, word] : asked_) {
-      code_.mov(kInput, code_.stack_word(word));
-      for (int pixel = 0; pixel < spec_.asked_pixels; ++pixel) {
-        const std::int64_t end = tensor.offset({spec_.vectors * kTileLanes, 0, pixel});
-        for (std::int64_t at = tensor.offset({0, 0, pixel}); at < end; at += kCacheLine)
-          code_.prefetcht1(ptr[kInput + static_cast<int>(at)]);
-      }
-      const std::int64_t step = tensor.offset({0, 0, spec_.asked_pixels});
-      code_.add(code_.stack_word(word), static_cast<int>(step));
-    }
-  }
-
   void load_input(int tile, int piece) {
     const bool apart = spec_.last_is_apart && tile > 0 && tile + 1 == spec_.tiles;
     const std::int64_t at = (apart ? 0 : tile * spec_.tile_bytes) + piece * spec_.piece_bytes;
@@ -352,9 +330,9 @@ class MatrixTileCode {
   const MatrixTileSpec& spec_;
   const int unrolled_;  ///< steps of a turn
   VectorCode code_;
+  ElementsAhead elements_;
   Xbyak::Label step_;
   int gaps_word_ = -1;
-  std::vector<Asked> asked_;
   std::optional<Strip> strip_;
 };
 

@@ -79,7 +79,7 @@ struct MatrixTileSpec {
   bool last_is_apart = false;    ///< the last tile's input lies where the call says
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
-  int next_lines = 0;  ///< cache lines of the next weights that a step fetches
+  int next_lines = 0;    ///< cache lines of the next weights that a step fetches
   int asked_pixels = 0;  ///< a step asks for what the chain will read at so many pixels more
   /// Its sums stay in their tiles. Where a whole strip was left there, it is stored first, and the
   /// chain is applied to it meanwhile.
@@ -100,7 +100,7 @@ struct MatrixTileCall {
   const RowsCall* chain = nullptr;      ///< at the first pixel and channel of those it finishes
   /// Of the chain at the first pixel and channel of those it sums, if it asks for them.
   const void* const* elements = nullptr;
-  bool finishes = false;                ///< a strip that waits in the tiles
+  bool finishes = false;   ///< a strip that waits in the tiles
   std::uint64_t gaps = 0;  ///< bit i: pixels i * grain and on of that strip are left out
 };
 

@@ -249,8 +249,7 @@ class PairTileEmitter {
   void expect(const Quarter& quarter) {
     if (!spec_.prefetch_output && spec_.finish.elements.empty()) return;
     std::vector<TilePlace> tile;
-    for_each_place(quarter,
-                   [&](int, int, const TilePlace& place) { tile.push_back(place); });
+    for_each_place(quarter, [&](int, int, const TilePlace& place) { tile.push_back(place); });
     Xbyak::Label kept;
     unless_finished(kept);
     if (spec_.prefetch_output) pointers_.expect_output(tile);
