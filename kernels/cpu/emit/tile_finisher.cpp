@@ -349,8 +349,7 @@ std::optional<Source> TileFinisher::find(const Node& leaf) {
     return Source(pointers_.output(place_));
   if (leaf.leaf != Leaf::element) return std::nullopt;
   const FinishTensor& element = spec_.elements[static_cast<std::size_t>(leaf.index)];
-  if (element.dtype != DType::f32 || !element.is_contiguous() ||
-      !pointers_.is_at_hand(leaf.index))
+  if (element.dtype != DType::f32 || !element.is_contiguous() || !pointers_.is_at_hand(leaf.index))
     return std::nullopt;
   return Source(pointers_.element(leaf.index, place_));
 }
