@@ -10,17 +10,6 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-/// The lines of `bytes` bytes of so many rows.
-template <typename Ask>
-void each_line(const void* row, std::int64_t step, std::int64_t rows, std::int64_t bytes,
-               const Ask& ask) {
-  const auto* at = static_cast<const std::byte*>(row);
-  for (std::int64_t i = 0; i < rows; ++i, at += step) {
-    for (std::int64_t line = 0; line < bytes - 1; line += kCacheLine) ask(at + line);
-    ask(at + bytes - 1);
-  }
-}
-
 }  // namespace
 
 void StripChain::expect_pixels(std::int64_t pixels, std::int64_t channels, Isa isa,
@@ -36,20 +25,23 @@ FUSEPLAN_PRFCHW void StripChain::expect_stores(std::int64_t channels, std::int64
                                                std::int64_t end) {
   if (by_pixel_) return;
   constexpr int kToWrite = 1;
-  const auto* row = static_cast<const std::byte*>(call().output) + first * output_bytes_;
-  each_line(row, call().output_step, channels, (end - first) * output_bytes_,
-            [](const std::byte* line) { __builtin_prefetch(line, kToWrite); });
+  const auto* row = static_cast<const std::byte*>(call().output);
+  for (std::int64_t i = 0; i < channels; ++i, row += call().output_step) {
+    const std::byte* last = row + end * output_bytes_ - 1;
+    for (const std::byte* at = row + first * output_bytes_; at < last; at += kCacheLine)
+      __builtin_prefetch(at, kToWrite);
+    __builtin_prefetch(last, kToWrite);
+  }
 }
 
-void StripChain::expect_elements(std::int64_t channels, std::int64_t first, std::int64_t end) {
+void StripChain::expect_elements(std::int64_t channels, std::int64_t pixels) {
   if (by_pixel_) return;
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     const View& view = elements_[i].view;
     if (view.stride[4] != 1 || view.stride[1] == 0) continue;
-    const auto bytes = static_cast<std::int64_t>(size_of(elements_[i].dtype));
-    const auto* row = static_cast<const std::byte*>(call().elements[i]) + first * bytes;
-    each_line(row, call().element_steps[i], channels, (end - first) * bytes,
-              [](const std::byte* line) { __builtin_prefetch(line); });
+    const auto* row = static_cast<const std::byte*>(call().elements[i]);
+    for (std::int64_t k = 0; k < channels; ++k, row += call().element_steps[i])
+      prefetch_lines(row, pixels * static_cast<std::int64_t>(size_of(elements_[i].dtype)));
   }
 }
 

@@ -31,8 +31,8 @@ class StripChain : public ChainWalk {
   /// will be stored to, if rows of the output are channels. Those lie in pages of their own, which
   /// no hardware fetches ahead.
   void expect_stores(std::int64_t channels, std::int64_t first, std::int64_t end);
-  /// The same for what the chain will read there.
-  void expect_elements(std::int64_t channels, std::int64_t first, std::int64_t end);
+  /// The same for what the chain will read at so many pixels.
+  void expect_elements(std::int64_t channels, std::int64_t pixels);
   /// Sums [pixel][channel], `step` floats from one pixel to the next. Behind the last pixel and
   /// channel may lie what makes whole squares for Moves::turn.
   void finish_pixels(const float* sums, std::int64_t step, std::int64_t pixels,

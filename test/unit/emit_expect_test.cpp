@@ -116,7 +116,9 @@ TEST(EmitExpect, OutputToBeWritten) {
 TEST(EmitExpect, SomePixelsAfterOthers) {
   FinishTensor planes = by_pixel(DType::f32);
   planes.lane_stride = 196;
-  const cpu::FinishSpec finish = sum_of(DType::f32, {planes, by_pixel(DType::bf16)});
+  FinishTensor images = by_pixel(DType::f32);
+  images.column = 0;
+  const cpu::FinishSpec finish = sum_of(DType::f32, {planes, by_pixel(DType::bf16), images});
   cpu::VectorCode code(cpu::Isa::avx512);
   cpu::ElementsAhead ahead(code, finish, 48, 2);
   ahead.begin(r8, r9);
@@ -128,6 +130,21 @@ TEST(EmitExpect, SomePixelsAfterOthers) {
   expected.mov(r9, next);
   for (const int at : {0, 64, 192, 256}) expected.prefetcht1(expected.ptr[r9 + at]);
   expected.add(next, 384);
+  EXPECT_EQ(bytes_of(code), bytes_of(expected));
+}
+
+TEST(EmitExpect, PixelsThatShareLines) {
+  FinishTensor narrow = by_pixel(DType::u8);
+  narrow.column = 16;
+  const cpu::FinishSpec finish = sum_of(DType::f32, {narrow});
+  cpu::VectorCode code(cpu::Isa::avx512);
+  cpu::ElementsAhead ahead(code, finish, 16, 6);
+  ahead.ask(r9);
+  cpu::VectorCode expected(cpu::Isa::avx512);
+  const Xbyak::Address next = expected.stack_word(expected.reserve_words(1));
+  expected.mov(r9, next);
+  for (const int at : {0, 64}) expected.prefetcht1(expected.ptr[r9 + at]);
+  expected.add(next, 96);
   EXPECT_EQ(bytes_of(code), bytes_of(expected));
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cpu/emit/elements_ahead.hpp"
 
 #include <cstdint>
+#include <utility>
 
 #include "kernels/cpu/prefetch.hpp"
 
@@ -28,10 +29,12 @@ void ElementsAhead::begin(const Xbyak::Reg64& elements, const Xbyak::Reg64& scra
 void ElementsAhead::ask(const Xbyak::Reg64& scratch) {
   for (const auto& [tensor, index, word] : asked_) {
     code_.mov(scratch, code_.stack_word(word));
+    std::int64_t asked = -1;  // the last line
     for (int pixel = 0; pixel < pixels_; ++pixel) {
       const std::int64_t end = tensor.offset({channels_, 0, pixel});
       for (std::int64_t at = tensor.offset({0, 0, pixel}); at < end; at += kCacheLine)
-        code_.prefetcht1(ptr[scratch + static_cast<int>(at)]);
+        if (std::exchange(asked, at / kCacheLine) != at / kCacheLine)
+          code_.prefetcht1(ptr[scratch + static_cast<int>(at)]);
     }
     code_.add(code_.stack_word(word), static_cast<int>(tensor.offset({0, 0, pixels_})));
   }

@@ -20,7 +20,10 @@ class ElementsAhead {
   void begin(const Xbyak::Reg64& elements, const Xbyak::Reg64& scratch);
   void ask(const Xbyak::Reg64& scratch);
 
-  static bool is_asked_for(const FinishTensor& element) { return element.is_contiguous(); }
+  /// Vectors, and others at each pixel: what all of a row share is near anyway.
+  static bool is_asked_for(const FinishTensor& element) {
+    return element.is_contiguous() && element.column != 0;
+  }
 
  private:
   struct Asked {

@@ -196,7 +196,7 @@ class Walk {
     each_run(begin, std::min(end, positions_),
              [&](std::int64_t, std::int64_t row, std::int64_t column, std::int64_t pixels) {
                chain_.at(place(row, column));
-               chain_.expect_elements(channels_, 0, pixels);
+               chain_.expect_elements(channels_, pixels);
              });
   }
 
