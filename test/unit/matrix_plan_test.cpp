@@ -2,6 +2,8 @@
 // What follows from shape and configuration before any code does, on whatever machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/status.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/matrix/plan.hpp"
@@ -40,6 +42,21 @@ TEST(MatrixPlan, SparesTheFirstLevelCacheWhatItCannotKeep) {
   EXPECT_EQ(halves("bf16:1x128x28x28:nhwc;conv(bf16:128x128x3x3,pad=1x1)"), Far::weights);
   // Several images share them.
   EXPECT_EQ(halves("bf16:16x512x7x7:nhwc;conv(bf16:512x512x3x3,pad=1x1)"), Far::nothing);
+}
+
+TEST(MatrixPlan, AsksForTheNextStripsInputWhereItIsFarAndReadOnce) {
+  const auto asks = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = optimize(lower(problem), {});
+    const auto specs = matrix_plan(cpu::direct_shape(problem, chain), chain, cpu::Product::bf16,
+                                   matrix_configs(problem, chain).front())
+                           .specs();
+    return std::ranges::all_of(specs, &cpu::MatrixTileSpec::next_input);
+  };
+  EXPECT_TRUE(asks("bf16:4x256x56x56:nhwc;conv(bf16:64x256x1x1)"));
+  EXPECT_FALSE(asks("bf16:1x256x56x56:nhwc;conv(bf16:64x256x1x1)"));
+  EXPECT_FALSE(asks("bf16:4x256x56x56:nhwc;conv(bf16:512x256x1x1)"));
+  EXPECT_FALSE(asks("bf16:4x256x56x56:nhwc;conv(bf16:64x256x3x3)"));
 }
 
 // A kernel's steps ask for all pixels of its strip, and only where the chain reads vectors there.

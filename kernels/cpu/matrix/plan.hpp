@@ -52,6 +52,7 @@ struct MatrixPlan {
   bool overlaps_taps = false;
   std::int64_t merged = 1;  ///< groups of the problem that a group of the shape stands for
   Far far = Far::nothing;
+  bool next_input = false;         ///< as in MatrixTileSpec
   int next_lines = 0;              ///< as in MatrixTileSpec
   std::int64_t fetched_bytes = 0;  ///< of the next weights, by one call
   std::int64_t fetches_ahead = 0;  ///< bytes from the weights it reads, or 0: the next tile's

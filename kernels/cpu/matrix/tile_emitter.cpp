@@ -283,6 +283,11 @@ class MatrixTileCode {
     const std::int64_t at = (apart ? 0 : tile * spec_.tile_bytes) + piece * spec_.piece_bytes;
     load(input(tile), ptr[(apart ? kLastInput : kInput) + kInputRow + static_cast<int>(at)],
          spec_.far == Far::input);
+    if (!spec_.next_input) return;
+    const std::int64_t next = at + spec_.tiles * spec_.tile_bytes;
+    for (int row = 0; row < kTileRows; ++row)
+      code_.prefetcht1(
+          ptr[(apart ? kLastInput : kInput) + static_cast<int>(next + row * spec_.row_bytes)]);
   }
 
   void load_weights(int step, int vector, int piece) {

@@ -79,6 +79,8 @@ struct MatrixTileSpec {
   bool last_is_apart = false;    ///< the last tile's input lies where the call says
   std::int64_t piece_bytes = 0;  ///< from one piece of a step's input to the next
   Far far = Far::nothing;
+  /// Each load of input asks the second-level cache for what the next strip loads in its stead.
+  bool next_input = false;
   int next_lines = 0;    ///< cache lines of the next weights that a step fetches
   int asked_pixels = 0;  ///< a step asks for what the chain will read at so many pixels more
   /// Its sums stay in their tiles. Where a whole strip was left there, it is stored first, and the
