@@ -233,8 +233,7 @@ void Case::append(const OpSpec& op, const Blend& blend) {
     case OpKind::add: {
       const HostTensor& other = new_parameter(op.tensor, -1, 1);
       const bool in_place = options_.in_place && op.tensor == problem_.result();
-      // Peers read it times the factor, in its own type.
-      const double factor = is_integer(op.tensor.type) ? 2 : kAddFactor;
+      const double factor = add_factor(op.tensor.type);
       if (in_place) previous_.set_values(other.values());
       check(fuseplanCreateOpTensorAdd(plan(), &token, describe(op.tensor).get()));
       check(fuseplanSetOpArgsTensorAdd(args(), token, &blend.alpha, &blend.beta,

@@ -133,8 +133,12 @@ class Case {
   Args args_;
 };
 
-/// What a case multiplies an added tensor by, and its batch normalisations' epsilon.
-inline constexpr double kAddFactor = -0.75, kNormEpsilon = 1e-5;
+/// What a case multiplies an added tensor by. Peers read it times that, in its own type, which must
+/// hold it.
+inline double add_factor(fuseplanDataType_t type) { return is_integer(type) ? 2 : -0.75; }
+
+/// Of batch normalisations.
+inline constexpr double kNormEpsilon = 1e-5;
 
 /// How that solver rounds f32 for tensor cores, where it multiplies on them.
 Tf32 rounding_of(std::string_view solver);

@@ -120,7 +120,7 @@ TEST(EmitExpect, SomePixelsAfterOthers) {
   images.column = 0;
   const cpu::FinishSpec finish = sum_of(DType::f32, {planes, by_pixel(DType::bf16), images});
   cpu::VectorCode code(cpu::Isa::avx512);
-  cpu::ElementsAhead ahead(code, finish, 48, 2);
+  cpu::ElementsAhead ahead(code, finish, 3, 2);
   ahead.begin(r8, r9);
   ahead.ask(r9);
   cpu::VectorCode expected(cpu::Isa::avx512);
@@ -138,7 +138,7 @@ TEST(EmitExpect, PixelsThatShareLines) {
   narrow.column = 16;
   const cpu::FinishSpec finish = sum_of(DType::f32, {narrow});
   cpu::VectorCode code(cpu::Isa::avx512);
-  cpu::ElementsAhead ahead(code, finish, 16, 6);
+  cpu::ElementsAhead ahead(code, finish, 1, 6);
   ahead.ask(r9);
   cpu::VectorCode expected(cpu::Isa::avx512);
   const Xbyak::Address next = expected.stack_word(expected.reserve_words(1));

@@ -24,19 +24,18 @@ bool reads(const Expr& body, Leaf leaf, int index = -1) {
   return false;
 }
 
-/// Calls ask(place) for the first of the vectors in each line of the tensor.
-template <typename F>
-void each_line(const FinishTensor& tensor, std::span<const TilePlace> vectors, const F& ask) {
-  std::vector<std::int64_t> asked;
-  for (const TilePlace& place : vectors) {
-    const std::int64_t line = tensor.offset(place) / kCacheLine;
-    if (std::ranges::find(asked, line) != asked.end()) continue;
-    asked.push_back(line);
-    ask(place);
-  }
-}
-
 }  // namespace
+
+std::vector<std::int64_t> FinishTensor::line_offsets(std::span<const TilePlace> vectors) const {
+  std::vector<std::int64_t> lines, offsets;
+  for (const TilePlace& place : vectors) {
+    const std::int64_t at = offset(place), line = at / kCacheLine;
+    if (std::ranges::find(lines, line) != lines.end()) continue;
+    lines.push_back(line);
+    offsets.push_back(at);
+  }
+  return offsets;
+}
 
 bool FinishSpec::reaches(const TilePlace& last) const {
   constexpr std::int64_t kReach = std::numeric_limits<std::int32_t>::max() / 2;
@@ -81,7 +80,9 @@ void ChainPointers::read(const Xbyak::Reg64& call) {
 }
 
 void ChainPointers::expect_output(std::span<const TilePlace> vectors) {
-  each_line(spec_.output, vectors, [&](const TilePlace& place) { code_.prefetchw(output(place)); });
+  const Pointer& output = find(Of::output);
+  for (const std::int64_t offset : spec_.output.line_offsets(vectors))
+    code_.prefetchw(at(output, offset));
 }
 
 void ChainPointers::expect_elements(std::span<const TilePlace> vectors) {
@@ -89,8 +90,8 @@ void ChainPointers::expect_elements(std::span<const TilePlace> vectors) {
     if (pointer.of != Of::element) continue;
     const FinishTensor& tensor = spec_.elements[static_cast<std::size_t>(pointer.index)];
     if (!tensor.is_contiguous()) continue;
-    each_line(tensor, vectors,
-              [&](const TilePlace& place) { code_.prefetcht0(at(pointer, tensor.offset(place))); });
+    for (const std::int64_t offset : tensor.line_offsets(vectors))
+      code_.prefetcht0(at(pointer, offset));
   }
 }
 

@@ -2,17 +2,16 @@
 #include "kernels/cpu/emit/elements_ahead.hpp"
 
 #include <cstdint>
-#include <utility>
-
-#include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
 
 using Xbyak::util::ptr;
 
-ElementsAhead::ElementsAhead(VectorCode& code, const FinishSpec& finish, int channels, int pixels)
-    : code_(code), channels_(channels), pixels_(pixels) {
+ElementsAhead::ElementsAhead(VectorCode& code, const FinishSpec& finish, int vectors, int pixels)
+    : code_(code), pixels_(pixels) {
   if (pixels == 0) return;
+  for (int pixel = 0; pixel < pixels; ++pixel)
+    for (int v = 0; v < vectors; ++v) turn_.push_back({v * code.lanes(), 0, pixel});
   for (int i = 0; i < std::ssize(finish.elements); ++i) {
     const FinishTensor& element = finish.elements[static_cast<std::size_t>(i)];
     if (is_asked_for(element)) asked_.push_back({element, i, code.reserve_words(1)});
@@ -29,13 +28,8 @@ void ElementsAhead::begin(const Xbyak::Reg64& elements, const Xbyak::Reg64& scra
 void ElementsAhead::ask(const Xbyak::Reg64& scratch) {
   for (const auto& [tensor, index, word] : asked_) {
     code_.mov(scratch, code_.stack_word(word));
-    std::int64_t asked = -1;  // the last line
-    for (int pixel = 0; pixel < pixels_; ++pixel) {
-      const std::int64_t end = tensor.offset({channels_, 0, pixel});
-      for (std::int64_t at = tensor.offset({0, 0, pixel}); at < end; at += kCacheLine)
-        if (std::exchange(asked, at / kCacheLine) != at / kCacheLine)
-          code_.prefetcht1(ptr[scratch + static_cast<int>(at)]);
-    }
+    for (const std::int64_t offset : tensor.line_offsets(turn_))
+      code_.prefetcht1(ptr[scratch + static_cast<int>(offset)]);
     code_.add(code_.stack_word(word), static_cast<int>(tensor.offset({0, 0, pixels_})));
   }
 }

@@ -13,8 +13,8 @@ namespace fuseplan::cpu {
 /// lines at once. For outputs whose channels are contiguous.
 class ElementsAhead {
  public:
-  /// At each turn for so many pixels of so many channels. Reserves words of the stack.
-  ElementsAhead(VectorCode& code, const FinishSpec& finish, int channels, int pixels);
+  /// At each turn for so many pixels of so many vectors of channels. Reserves words of the stack.
+  ElementsAhead(VectorCode& code, const FinishSpec& finish, int vectors, int pixels);
 
   /// Begins where the `elements` lie, an array of pointers.
   void begin(const Xbyak::Reg64& elements, const Xbyak::Reg64& scratch);
@@ -32,7 +32,8 @@ class ElementsAhead {
   };
 
   VectorCode& code_;
-  int channels_, pixels_;
+  int pixels_;
+  std::vector<TilePlace> turn_;  ///< vectors of a turn
   std::vector<Asked> asked_;
 };
 

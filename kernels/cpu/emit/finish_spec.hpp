@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/dtype.hpp"
@@ -25,6 +26,8 @@ struct FinishTensor {
   std::int64_t offset(const TilePlace& place) const {
     return place.channel * channel + place.row * row + place.column * column;
   }
+  /// Of the first of these vectors in each cache line, if the tensor begins with one.
+  std::vector<std::int64_t> line_offsets(std::span<const TilePlace> vectors) const;
 };
 
 /// How a tile of sums in registers becomes output. All steps are known when the code is made.

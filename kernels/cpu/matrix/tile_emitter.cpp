@@ -47,7 +47,7 @@ class MatrixTileCode {
       : spec_(spec),
         unrolled_(unrolled_steps(spec.product, spec.steps, spec.overlaps)),
         code_(Isa::avx512),
-        elements_(code_, finish, spec.vectors * kTileLanes, spec.asked_pixels) {
+        elements_(code_, finish, spec.vectors, spec.asked_pixels) {
     if (spec.has_gaps) gaps_word_ = code_.reserve_words(1);
     if (spec.overlaps) strip_.emplace(code_, StripSpec{spec.vectors, kTileLanes}, finish);
   }

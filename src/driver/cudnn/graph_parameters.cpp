@@ -79,7 +79,7 @@ GraphParameters::GraphParameters(fuseplanHandle_t handle, Case& one, const Graph
     for (std::size_t i = 0; scaled && i < values.size(); ++i)
       values[i] *= affines[0].factor[i / (values.size() / filters)];
     for (double& value : values)
-      if (tensor.role == GraphRole::other) value *= kAddFactor;
+      if (tensor.role == GraphRole::other) value *= add_factor(tensor.spec.type);
     place(tensor, tensor_of(tensor.spec, values));
   }
 }
