@@ -11,6 +11,11 @@ bool reads_recomputed(const ProblemSpec& whole, const OpSpec& op) {
          (&op + 1)->kind == OpKind::norm_backward;
 }
 
+TensorSpec between_ops(const ProblemSpec& whole) {
+  return packed(computed_type(whole.input.type), whole.output_lens(),
+                is_channels_last(whole.input));
+}
+
 }  // namespace
 
 std::vector<ProblemSpec> steps_of(const ProblemSpec& whole) {
@@ -20,16 +25,25 @@ std::vector<ProblemSpec> steps_of(const ProblemSpec& whole) {
     ProblemSpec& step = steps.emplace_back();
     step.input = value;
     step.ops = {op};
-    step.output = value =
-        packed(whole.input.type, whole.output_lens(), is_channels_last(whole.input));
+    step.output = value = between_ops(whole);
   }
+  steps.back().output = whole.result();
   return steps;
+}
+
+bool needs_tensor_between(const ProblemSpec& whole) {
+  return whole.ops.size() > 1 && between_ops(whole) != whole.result();
 }
 
 Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
     : fused_(fused), output_(fused.output().like()), placement_(fused.placement().device()) {
+  const std::vector<ProblemSpec> steps = steps_of(fused.problem());
+  if (needs_tensor_between(fused.problem())) {
+    const TensorSpec& between = steps.front().output;
+    between_.emplace(static_cast<test::Element>(between.type), between.lens, between.strides);
+  }
   std::size_t parameter = 0;
-  for (const ProblemSpec& step : steps_of(fused.problem())) {
+  for (const ProblemSpec& step : steps) {
     const OpSpec& op = fused.problem().ops[steps_.size()];
     steps_.push_back(std::make_unique<Case>(step, CaseOptions{.device = placement_.device()}));
     if (reads_recomputed(fused.problem(), op)) {
@@ -45,9 +59,11 @@ Unfused::Unfused(Case& fused, fuseplanHandle_t handle)
 
 void Unfused::launch(fuseplanHandle_t handle, const void* input, void* output) {
   const void* from = input;
+  void* between = between_ ? placement_.place(*between_) : output;
   for (const auto& step : steps_) {
-    step->launch(handle, from, output);
-    from = output;
+    void* to = step == steps_.back() ? output : between;
+    step->launch(handle, from, to);
+    from = to;
   }
 }
 

@@ -159,6 +159,18 @@ class Driver(DriverCase):
         self.assertIn("prime", words)
         self.assertIn("geometric mean", words)
 
+    def test_bench_of_bytes_op_by_op(self):
+        report = os.path.join(self.folder.name, "bench.json")
+        self.run_driver("bench", "--peer", "unfused", "--list", "smallest.csv,mobilenet_v2.csv",
+                        "--rows", "smallest,b14,b15_dw", "--layout", "nchw,nhwc", "--time", "0.001",
+                        "--dtype", "u8", "--chain", "scale_shift;add;activation(relu)",
+                        "--json", report)
+        with open(report, encoding="utf-8") as file:
+            rows = [row for run in json.load(file)["runs"] for row in run["rows"]]
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            self.assertTrue(row["verified"] and row["peers"][0]["agrees"], row["name"])
+
     def test_bench_training(self):
         for direction, chain in (("forward", "batchnorm training + relu"),
                                  ("backward", "relu backward + batchnorm backward")):

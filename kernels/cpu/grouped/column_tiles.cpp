@@ -3,7 +3,9 @@
 #include <bit>
 #include <map>
 
+#include "base/integer.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
+#include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -196,12 +198,23 @@ class ColumnTiles final : public TileKernel {
   // cache. Below the last rows of a plane lie the next one's first.
   void expect_rows(const RowTile& tile) {
     const std::int64_t bytes = tile.columns * g_.stride[2] * plan_.input_bytes(4);
+    const std::int64_t further = rows_further();
     each_row_below([&](std::int64_t row) {
       for (std::int64_t at = 0; at < bytes; at += kCacheLine) {
-        const std::int64_t offset = row * plan_.input_bytes(3) + at;
-        code_.prefetcht0(ptr[input() + static_cast<int>(offset)]);
+        const std::int64_t offset = (row + further) * plan_.input_bytes(3) + at;
+        const Xbyak::Address line = ptr[input() + static_cast<int>(offset)];
+        further == 0 ? code_.prefetcht0(line) : code_.prefetcht1(line);
       }
     });
+  }
+  // A depthwise tile takes less time than lines do to come from behind the second-level cache. Of
+  // small planes those that are asked for so far ahead gain nothing.
+  std::int64_t rows_further() const {
+    constexpr std::int64_t kLargePlane = 8 << 10, kAhead = 8 << 10;  // bytes
+    const std::int64_t row = plan_.input_bytes(3);
+    const bool large = row > 0 && g_.input.len[3] * row >= kLargePlane;
+    const bool far = g_.input.elements() * plan_.input_bytes(4) >= kFarBytes;
+    return g_.group_inputs == 1 && large && far ? ceil_div(kAhead, row) : 0;
   }
 
   void sum_plane(const RowTile& tile) override {

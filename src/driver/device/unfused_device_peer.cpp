@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stdexcept>
+
 #include "driver/device/device_peer.hpp"
 #include "driver/unfused.hpp"
 
@@ -23,6 +25,8 @@ class UnfusedDevicePeer : public DevicePeer {
   explicit UnfusedDevicePeer(fuseplanHandle_t handle) : handle_(handle) {}
   std::string title() const override { return "fuseplan unfused"; }
   DeviceWays ways(BatchedCase& problem, const void*, void*) override {
+    if (needs_tensor_between(problem.problem()))
+      throw std::invalid_argument("op by op, the output cannot hold what lies between the ops");
     const auto steps = split(handle_, problem);
     const auto launch = [steps](const void* input, void* output) {
       const void* from = input;
