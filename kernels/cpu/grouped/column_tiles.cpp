@@ -5,6 +5,7 @@
 
 #include "base/integer.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
+#include "kernels/cpu/prefetch.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -36,7 +37,6 @@ struct Budget {
   int temporaries() const { return inputs + weights + spare; }
 };
 
-constexpr std::int64_t kCacheLine = 64;
 constexpr int kFirstKept = 3;  ///< of the mask registers
 
 /// Whether the chain compares more than one thing at a time.
