@@ -20,10 +20,17 @@ constexpr const char* kProblem =
 constexpr const char* kHead =
     "f32:1x64x28x28:nhwc;conv(f32:72x64x3x3:nhwc,pad=1x1,stride=1x1,dilation=1x1,groups=1)";
 
+/// Of the line's cores; shipped tables with tiles list kernels that use them.
+cpu::Extensions extensions_of(std::string_view family) {
+  const bool tiles = cpu::family_without_tiles(family) != family;
+  return {.bf16 = true, .vnni = true, .tiles_bf16 = tiles, .tiles_int8 = tiles};
+}
+
 struct Asked {
   explicit Asked(std::string_view text, std::string_view family = "generic")
       : problem(parse_problem(text)), chain(optimize(lower(problem), {})) {
     traits.family = family;
+    if (family != "generic") traits.extensions = extensions_of(family);
   }
   Question question() const { return {problem, chain, traits}; }
   std::vector<const Solver*> accepted() const { return select_solvers(question(), {}).accepted; }
