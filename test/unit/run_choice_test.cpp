@@ -30,7 +30,7 @@ struct Asked {
   explicit Asked(std::string_view text, std::string_view family = "generic")
       : problem(parse_problem(text)), chain(optimize(lower(problem), {})) {
     traits.family = family;
-    if (family != "generic") traits.extensions = extensions_of(family);
+    traits.extensions = extensions_of(family);
   }
   Question question() const { return {problem, chain, traits}; }
   std::vector<const Solver*> accepted() const { return select_solvers(question(), {}).accepted; }
