@@ -13,6 +13,7 @@
 namespace fuseplan::test {
 namespace {
 
+using cpu::Asked;
 using cpu::Block;
 using cpu::DirectPlan;
 
@@ -33,19 +34,24 @@ DirectPlan plan_of(const std::string& text, std::int64_t block = 0) {
 }
 
 TEST(DirectAhead, IsForLargeInputWhosePixelsFollowOneAnother) {
-  EXPECT_TRUE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
-  EXPECT_FALSE(plan_of("f32:1x64x60x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
-  EXPECT_FALSE(plan_of("f32:1x64x120x121:nchw;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_ahead);
-  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x32x3x3,pad=1x1,groups=2)").asks_ahead);
-  EXPECT_FALSE(
-      plan_of("f32:1x64x120x121:s940000,1,7800,64;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
-  EXPECT_FALSE(plan_of("f16:1x64x180x181:nhwc;conv(f16:40x64x3x3,pad=1x1)").asks_ahead);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_for,
+            Asked::input);
+  EXPECT_EQ(plan_of("f32:1x64x60x121:nhwc;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_for,
+            Asked::nothing);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:nchw;conv(f32:40x64x3x3,pad=1x1,stride=2x2)").asks_for,
+            Asked::nothing);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x32x3x3,pad=1x1,groups=2)").asks_for,
+            Asked::nothing);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:s940000,1,7800,64;conv(f32:40x64x3x3,pad=1x1)").asks_for,
+            Asked::nothing);
+  EXPECT_EQ(plan_of("f16:1x64x180x181:nhwc;conv(f16:40x64x3x3,pad=1x1)").asks_for, Asked::nothing);
   // A stride of 2 skips three pixels of four; what is written counts as well.
-  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x1x1,stride=2x2)").asks_ahead);
-  EXPECT_FALSE(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1)").asks_ahead);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x1x1,stride=2x2)").asks_for,
+            Asked::nothing);
+  EXPECT_EQ(plan_of("f32:1x64x120x121:nhwc;conv(f32:40x64x3x3,pad=1x1)").asks_for, Asked::nothing);
   // Its rows are one, and so may be its blocks.
-  EXPECT_TRUE(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 500).asks_ahead);
-  EXPECT_FALSE(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 40000).asks_ahead);
+  EXPECT_EQ(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 500).asks_for, Asked::input);
+  EXPECT_EQ(plan_of("f32:2x64x120x121:nhwc;conv(f32:30x64x1x1)", 40000).asks_for, Asked::nothing);
 }
 
 /// Bytes of one input row, or of one pixel, that outputs [first, first + count) along `axis` read.
@@ -115,7 +121,7 @@ TEST(DirectAhead, IsWhatTheNextBlockReadsBesides) {
   for (const Case& row : cases) {
     SCOPED_TRACE(row.problem);
     const DirectPlan plan = plan_of(row.problem, row.block);
-    ASSERT_TRUE(plan.asks_ahead);
+    ASSERT_EQ(plan.asks_for, Asked::input);
     const cpu::ConvGeometry& conv = plan.shape.conv;
     const bool by_row = plan.block_strips == plan.tiling.strips.size();
     ASSERT_EQ(by_row, row.next.row > row.now.row);
@@ -229,8 +235,8 @@ TEST(DirectAhead, ChangesNoResult) {
           cpu::DirectConfig config = direct_configs(problem, target).front();
           config.staged = false;
           if (block > 0) config.block = block;
-          EXPECT_EQ(plan_of(problem, test.chain(), target, config).asks_ahead,
-                    type == DType::f32 || config.pairs);
+          EXPECT_EQ(plan_of(problem, test.chain(), target, config).asks_for,
+                    type == DType::f32 || config.pairs ? Asked::input : Asked::nothing);
           for (const std::int64_t chunk : {std::int64_t{30}, config.chunk}) {
             config.chunk = chunk;
             const auto recipe = direct_recipe(problem, test.chain(), target, config);

@@ -35,4 +35,20 @@ Ahead::Ahead(const DirectPlan& plan, const InputMap& input, const Block& block, 
   step_ = ceil_div(per_asking_, lines);
 }
 
+NextWeights::NextWeights(const float* weights, std::int64_t bytes)
+    : at_(reinterpret_cast<std::int64_t>(weights)), end_(at_ + bytes) {}
+
+void NextWeights::share(const TileSpec& spec, TileCall& call) {
+  if (at_ >= end_) return ask_for_nothing(call);
+  call.ahead = at_;
+  call.ahead_step = kCacheLine;
+  at_ += bytes_asked(spec, call);
+}
+
+int asks_for_weights(const TileSpec& spec, std::int64_t calls) {
+  const std::int64_t bytes = channels_of_turn(spec) * spec.taps * spec.vectors *
+                             lanes_of(spec.isa) * std::int64_t{sizeof(float)};
+  return static_cast<int>(ceil_div(ceil_div(bytes, kCacheLine), calls));
+}
+
 }  // namespace fuseplan::cpu

@@ -22,6 +22,7 @@ constexpr std::int64_t kFloat = sizeof(float);
 /// What all threads of one launch share.
 struct Launch {
   const DirectPlan& plan;
+  std::span<const TileSpec> specs;  ///< of the tiles
   std::span<const TileKernel> tiles;
   StripChain::RowsKernel rows;
   const Arguments& arguments;
@@ -57,14 +58,16 @@ class Walk {
                    ? InputMap::of_stage(plan_, moves_, launch_.arguments.input, block, stage_)
                    : InputMap::of_tensor(plan_, launch_.arguments.input, block);
     }
+    const bool is_next = channel_tile_ != channel_tile;
     channel_tile_ = channel_tile;
+    if (asks_by_tile() && is_next) next_weights_ = weights_of(next_tile(), 0, plan_.depth);
     if (tile_weights_ != nullptr)
       pack_channel_tile(plan_, launch_.arguments.weights, channel_tile, tile_weights_);
     width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
     const std::int64_t within = channel_tile * plan_.tile_lanes;
     channel_ = block.group * conv_.group_outputs + within;
     channels_ = std::min(width_, conv_.group_outputs - within);
-    if (plan_.asks_ahead)
+    if (plan_.asks_for == Asked::input)
       ahead_ = Ahead(plan_, input_, block, channel_tile % units_in_turn_, units_in_turn_);
     for (std::int64_t chunk = 0; chunk < plan_.chunks; ++chunk) run_chunk(chunk);
   }
@@ -73,9 +76,10 @@ class Walk {
   void run_chunk(std::int64_t chunk) {
     const TapSpan planes = taps_inside(conv_, 0, block_.plane);
     const bool last = chunk + 1 == plan_.chunks;
+    if (plan_.asks_for == Asked::weights && !asks_by_tile()) next_weights_ = weights_after(chunk);
     for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
       const TapSpan rows = taps_inside(conv_, 1, row);
-      if (plan_.asks_ahead) ahead_.start(row - block_.row, chunk);
+      if (plan_.asks_for == Asked::input) ahead_.start(row - block_.row, chunk);
       for (std::size_t s = block_.strip; s < block_.strip + block_.strips; ++s) {
         const Strip& strip = plan_.tiling.strips[s];
         float* sums = sums_;
@@ -106,12 +110,14 @@ class Walk {
       call.input = input_.at({block_.plane, row, tile.column},
                              {planes.first, rows.first, tile.taps.first}, chunk * plan_.chunk);
       call.result = sums + (tile.column - strip.column) * width_;
-      if (plan_.asks_ahead) ahead_.share(call);
+      if (plan_.asks_for == Asked::input) ahead_.share(call);
+      const auto kernel = static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_));
+      if (plan_.asks_for == Asked::weights) next_weights_.share(launch_.specs[kernel], call);
       if (last && !finish && !plan_.rows.streaming) {
         const std::int64_t column = tile.column - strip.column;
         chain_.expect_stores(channels_, column, column + tile.pixels);
       }
-      launch_.tiles[static_cast<std::size_t>(plan_.kernel_of(tile.variant, channel_tile_))](&call);
+      launch_.tiles[kernel](&call);
       if (finish) chain_.skip_rows(tile.pixels);
     }
   }
@@ -128,6 +134,22 @@ class Walk {
     call.weight_skip = (filter[1] - rows.count()) * row_weights * kFloat;
     return tile_weights() + first * plan_.shape.taps() * width_ +
            (planes.first * filter[1] + rows.first) * row_weights;
+  }
+
+  /// Blocks that follow one another read the same weights, a tile's, before the next tile's turn.
+  bool asks_by_tile() const { return plan_.asks_for == Asked::weights && units_in_turn_ == 1; }
+  std::int64_t next_tile() const { return (channel_tile_ + 1) % plan_.tiles_of_channels; }
+  NextWeights weights_after(std::int64_t chunk) const {
+    if (chunk + 1 == plan_.chunks) return weights_of(next_tile(), 0, plan_.chunk);
+    return weights_of(channel_tile_, (chunk + 1) * plan_.chunk, plan_.chunk);
+  }
+  NextWeights weights_of(std::int64_t channel_tile, std::int64_t step, std::int64_t steps) const {
+    if (tile_weights_ != nullptr) return {};
+    const std::int64_t width = std::int64_t{plan_.vectors_of(channel_tile)} * plan_.lanes();
+    const std::int64_t of_step = plan_.shape.taps() * width;
+    return {static_cast<const float*>(launch_.arguments.weights) +
+                plan_.weight_offset(channel_tile) + step * of_step,
+            std::min(steps, plan_.depth - step) * of_step * kFloat};
   }
 
   const float* tile_weights() const {
@@ -150,8 +172,9 @@ class Walk {
   Block block_;
   InputMap input_;
   Ahead ahead_;
+  NextWeights next_weights_;
   const std::int64_t units_in_turn_;
-  std::int64_t channel_tile_ = 0, channel_ = 0, channels_ = 0;
+  std::int64_t channel_tile_ = -1, channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };
 
@@ -159,15 +182,18 @@ class DirectProgram final : public Program {
  public:
   DirectProgram(const DirectPlan& plan, const SplitChain& chain,
                 std::span<const void* const> entries)
-      : plan_(plan), runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
-    const std::size_t tiles = plan.specs().size();
+      : plan_(plan),
+        specs_(plan.specs()),
+        runner_(chain, plan.shape.conv.output.len[1], prologue(plan, entries)) {
+    const std::size_t tiles = specs_.size();
     for (std::size_t i = 0; i < tiles; ++i) tiles_.push_back(kernel_at<TileKernel>(entries[i]));
     if (!plan.in_registers) rows_ = kernel_at<StripChain::RowsKernel>(entries[tiles]);
   }
 
   void run(const Arguments& arguments) const override {
     Scratch scratch;
-    const Launch launch{plan_, tiles_, rows_, arguments, runner_.prepare(arguments, scratch)};
+    const Launch launch{plan_, specs_,    tiles_,
+                        rows_, arguments, runner_.prepare(arguments, scratch)};
     const Schedule schedule(plan_, arguments.parallel.threads(), arguments.weights_are_raw);
     arguments.parallel(schedule.parts(), [&](int part) {
       Walk walk(launch, schedule);
@@ -191,6 +217,7 @@ class DirectProgram final : public Program {
   }
 
   DirectPlan plan_;
+  std::vector<TileSpec> specs_;  ///< of the tiles
   std::vector<TileKernel> tiles_;
   StripChain::RowsKernel rows_ = nullptr;  ///< unless the tile kernels finish
   ChainRunner runner_;

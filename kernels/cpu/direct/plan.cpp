@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/direct/ahead.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/staged_axis.hpp"
 #include "kernels/cpu/streaming.hpp"
 
@@ -145,7 +147,7 @@ double covered_bytes(const DirectShape& shape, std::size_t axes) {
 // Where hardware would guess the next lines wrongly, or late: it follows one pixel's channels, and
 // the next block is as far away as this one is large. Layers that write more than half of what they
 // read have the time to wait, and lost 2 to 10 % by asking.
-bool asks_ahead(const DirectPlan& plan) {
+bool asks_for_input(const DirectPlan& plan) {
   const DirectShape& shape = plan.shape;
   const View& input = shape.conv.input;
   const bool has_next = input.len[3] > 1 ? input.stride[3] == input.len[4] * input.stride[4]
@@ -167,6 +169,26 @@ int asks_of_turn(const DirectPlan& plan, const TileSpec& spec) {
                              conv.filter[0] * conv.filter[1];
   const double lines = covered_bytes(plan.shape, 2) / double{kCacheLine};
   return std::clamp(static_cast<int>(std::ceil(lines / static_cast<double>(turns))), 1, channels);
+}
+
+/// Calls that read the same weights of a block one after another, at least.
+std::int64_t calls_of_block(const DirectPlan& plan) {
+  const std::int64_t rows = plan.shape.conv.output.len[3];
+  const std::int64_t fewest = rows / ceil_div(rows, plan.block_rows);
+  const std::int64_t blocks_of_row =
+      ceil_div(std::ssize(plan.tiling.strips), static_cast<std::int64_t>(plan.block_strips));
+  return fewest * std::max<std::int64_t>(1, std::ssize(plan.tiling.tiles) / blocks_of_row);
+}
+
+// Weights that come anew for each block, and are then read by several calls.
+bool weights_pass_by(const DirectPlan& plan) {
+  const std::int64_t bytes = plan.weight_offset(plan.tiles_of_channels) * kFloat;
+  return plan.shape.conv.groups == 1 && bytes > kFarWeightBytes && calls_of_block(plan) > 1;
+}
+
+Asked asked_of(const DirectPlan& plan) {
+  if (asks_for_input(plan)) return Asked::input;
+  return weights_pass_by(plan) ? Asked::weights : Asked::nothing;
 }
 
 // Whole vectors only.
@@ -225,9 +247,11 @@ DirectPlan direct_plan(const DirectShape& shape, const SplitChain& chain, const 
   cut_blocks(plan);
   stage_block(plan);
   plan.steps = plan.staged ? staged_steps(plan) : tensor_steps(plan);
-  plan.asks_ahead = asks_ahead(plan);
+  plan.asks_for = asked_of(plan);
   for (TileSpec& spec : plan.tiling.variants) {
-    spec.asks_ahead = plan.asks_ahead ? asks_of_turn(plan, spec) : 0;
+    if (plan.asks_for == Asked::input) spec.asks_ahead = asks_of_turn(plan, spec);
+    if (plan.asks_for == Asked::weights)
+      spec.asks_ahead = asks_for_weights(spec, calls_of_block(plan));
     spec.steps = {.pixel = plan.steps.output[2],
                   .tap = plan.steps.tap[2],
                   .row = plan.steps.tap[1],

@@ -29,6 +29,10 @@ struct InputSteps {
   std::int64_t channel = 0;
 };
 
+/// What tile kernels ask the second-level cache for: the next block's input, as far as it lies
+/// behind this one's; or the next chunk's weights.
+enum class Asked { nothing, input, weights };
+
 /// Everything about one direct convolution that follows from problem, instruction set and
 /// configuration: what to emit and how to walk it.
 struct DirectPlan {
@@ -58,8 +62,7 @@ struct DirectPlan {
   RowsSpec rows;              ///< how the chain is applied to sums in memory
   FinishSpec finish;          ///< and to those in registers
   bool in_registers = false;  ///< by the tile kernels themselves
-  /// Tile kernels ask for the next block's input, as far as it lies behind this one's.
-  bool asks_ahead = false;
+  Asked asks_for = Asked::nothing;
 
   int lanes() const { return lanes_of(isa); }
   /// Kernels: the tiling's variants with full vectors, then, if they differ, with the tail's.

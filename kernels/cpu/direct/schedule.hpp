@@ -31,7 +31,9 @@ class Schedule {
   }
   std::int64_t rows() const { return rows_; }  ///< most rows of a block
   /// Units of a block that follow one another.
-  std::int64_t units_in_turn() const { return tiles_first_ ? 1 : plan_.tiles_of_channels; }
+  std::int64_t units_in_turn() const {
+    return tiles_first_ && blocks() > 1 ? 1 : plan_.tiles_of_channels;
+  }
 
  private:
   Place start(int part) const;  ///< a unit, and rows of it

@@ -173,7 +173,7 @@ class TileCode {
       code_.align(32);
       code_.L(many);
       for (int i = 0; i < turn; ++i) {
-        if (i < spec_.asks_ahead) ask_ahead();
+        ask_ahead(i, turn);
         taps(i, Load::whole);
       }
       advance(turn);
@@ -187,7 +187,7 @@ class TileCode {
       code_.align(32);
     }
     code_.L(one);
-    if (turn == 1 && spec_.asks_ahead > 0) ask_ahead();
+    if (turn == 1) ask_ahead(0, turn);
     channel(Load::whole);
     code_.dec(rdx);
     code_.jnz(one);
@@ -200,9 +200,13 @@ class TileCode {
     advance(1);
   }
 
-  void ask_ahead() {
-    code_.prefetcht1(ptr[kAhead]);
-    code_.add(kAhead, field(offsetof(TileCall, ahead_step)));
+  /// A channel's share of what a turn asks for.
+  void ask_ahead(int channel, int turn) {
+    const int before = spec_.asks_ahead * channel / turn;
+    for (int ask = before; ask < spec_.asks_ahead * (channel + 1) / turn; ++ask) {
+      code_.prefetcht1(ptr[kAhead]);
+      code_.add(kAhead, field(offsetof(TileCall, ahead_step)));
+    }
   }
 
   void advance(int count) {
@@ -316,6 +320,11 @@ int channels_of_turn(const TileSpec& spec) {
   const std::int64_t products = std::max<std::int64_t>(1, tile_products(spec));
   const auto turn = static_cast<std::uint64_t>(ceil_div(kProductsOfTurn, products));
   return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(turn), 8));
+}
+
+std::int64_t bytes_asked(const TileSpec& spec, const TileCall& call) {
+  const std::int64_t turns = call.planes * call.rows * (call.channels / channels_of_turn(spec));
+  return turns * spec.asks_ahead * kCacheLine;
 }
 
 std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {

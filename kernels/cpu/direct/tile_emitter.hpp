@@ -47,7 +47,7 @@ struct TileSpec {
   /// the kernel has a chain.
   bool all_channels = false;
   std::int64_t channels = 0;  ///< TileCall::channels of all calls; 0: any
-  int asks_ahead = 0;         ///< times a turn for what calls will read, see TileCall::ahead
+  int asks_ahead = 0;         ///< lines a turn of what calls will read, see TileCall::ahead
   TileSteps steps;
 
   bool inside(int pixel, std::int64_t tap) const {
@@ -70,8 +70,8 @@ struct TileCall {
   std::int64_t single = 0;            ///< 1: behind the pairs there is one more channel
   std::int64_t weight_skip = 0;       ///< bytes from the end of a plane's valid rows to the next
   std::int64_t accumulate = 0;        ///< 1: add to what `result` holds
-  /// With asks_ahead: the second-level cache is asked for a line at each turn of the loop through
-  /// the channels, from here on and so many bytes further each time. Any address will do.
+  /// With asks_ahead: the second-level cache is asked for so many lines at each turn of the loop
+  /// through the channels, from here on and so many bytes further each time. Any address will do.
   std::int64_t ahead = 0, ahead_step = 0;
   std::int64_t taps = 0;      ///< with tap_loop: number of taps, at least 1
   std::int64_t tap_skip = 0;  ///< with tap_loop: bytes of weights skipped per channel
@@ -87,6 +87,9 @@ std::int64_t tile_products(const TileSpec& spec);
 /// Channels that are summed in one turn of the loop: several where one is too little work to hide
 /// the loop behind.
 int channels_of_turn(const TileSpec& spec);
+
+/// Bytes that a call asks for with a step of a line.
+std::int64_t bytes_asked(const TileSpec& spec, const TileCall& call);
 
 /// `finish`: how calls with TileCall::finish end; nullptr if there are none.
 std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish = nullptr);

@@ -7,6 +7,7 @@
 
 #include "base/memory.hpp"
 #include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/direct/ahead.hpp"
 #include "kernels/cpu/winograd/input.hpp"
 #include "kernels/cpu/winograd/output.hpp"
 #include "kernels/cpu/winograd/schedule.hpp"
@@ -19,6 +20,7 @@ using ProductKernel = void (*)(const TileCall*);
 
 /// The program's code.
 struct Kernels {
+  std::vector<TileSpec> specs;  ///< of the products
   std::vector<ProductKernel> products;
   InputTransform::Kernel input;
   OutputTransform::TileKernel output;
@@ -26,10 +28,9 @@ struct Kernels {
   StripChain::RowsKernel rows;
   const void* channels = nullptr;
 
-  Kernels(const WinogradPlan& plan, std::span<const void* const> entries) {
+  Kernels(const WinogradPlan& plan, std::span<const void* const> entries) : specs(plan.specs()) {
     std::size_t next = 0;
-    while (next < plan.specs().size())
-      products.push_back(kernel_at<ProductKernel>(entries[next++]));
+    while (next < specs.size()) products.push_back(kernel_at<ProductKernel>(entries[next++]));
     input = kernel_at<InputTransform::Kernel>(entries[next++]);
     output = kernel_at<OutputTransform::TileKernel>(entries[next++]);
     filter = filter_for_all = kernel_at<FilterKernel>(entries[next++]);
@@ -80,29 +81,47 @@ class Walk {
     for (std::int64_t tile = channels.first; tile < channels.last; ++tile) {
       if (filters_) filters_->run(tile, passing_weights_, plan_.weights_stride(tile));
       for (std::int64_t position = 0; position < plan_.positions(); ++position)
-        multiply(pieces, tile, position);
+        multiply(pieces, channels, tile, position);
       output_.run(first, last, tile, sums_);
     }
   }
 
  private:
-  void multiply(Range pieces, std::int64_t channel_tile, std::int64_t position) const {
+  void multiply(Range pieces, Range channels, std::int64_t channel_tile,
+                std::int64_t position) const {
     TileCall call;
     call.planes = call.rows = 1;
     call.channels = plan_.inputs();
     call.weights_ahead = weights_ahead_;
     call.weights = filters_ ? passing_weights_ + position * plan_.weights_stride(channel_tile)
-                            : static_cast<const float*>(launch_.arguments.weights) +
-                                  winograd_weight_offset(plan_, channel_tile, position);
+                            : weights_at(channel_tile, position);
     call.input = values_ + position * plan_.values_stride();
     call.result = sums_ + position * plan_.sums_stride();
+    NextWeights next = next_weights(channels, channel_tile, position);
     for (std::int64_t piece = pieces.first; piece < pieces.last; ++piece) {
       const Range range = plan_.piece(piece);
       const std::int64_t tiles = range.last - range.first;
-      launch_.kernels.products[plan_.kernel_of(tiles, channel_tile)](&call);
+      const std::size_t kernel = plan_.kernel_of(tiles, channel_tile);
+      if (plan_.asks_ahead) next.share(launch_.kernels.specs[kernel], call);
+      launch_.kernels.products[kernel](&call);
       call.input += tiles * plan_.tile_stride();
       call.result += tiles * plan_.width_of(channel_tile);
     }
+  }
+
+  const float* weights_at(std::int64_t channel_tile, std::int64_t position) const {
+    return static_cast<const float*>(launch_.arguments.weights) +
+           winograd_weight_offset(plan_, channel_tile, position);
+  }
+
+  /// Of the next position, or tile of channels, or block; none while they are made in passing.
+  NextWeights next_weights(Range channels, std::int64_t channel_tile, std::int64_t position) const {
+    if (!plan_.asks_ahead || filters_) return {};
+    const bool ends = position + 1 == plan_.positions();
+    const bool wraps = ends && channel_tile + 1 == channels.last;
+    const std::int64_t tile = wraps ? channels.first : channel_tile + (ends ? 1 : 0);
+    return {weights_at(tile, ends ? 0 : position + 1),
+            plan_.inputs() * plan_.width_of(tile) * std::int64_t{sizeof(float)}};
   }
 
   const Launch& launch_;

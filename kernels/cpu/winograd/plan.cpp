@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "kernels/cpu/direct/ahead.hpp"
+#include "kernels/cpu/winograd/weights.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -49,22 +51,27 @@ int WinogradPlan::vectors_of(std::int64_t channel_tile) const {
   return channel_tile + 1 == channel_tiles ? tail_vectors : config.vectors;
 }
 
+TileSpec WinogradPlan::product_spec(int pixels, int vectors) const {
+  TileSpec spec{.isa = isa,
+                .pixels = pixels,
+                .vectors = vectors,
+                .taps = 1,
+                .first = 0,
+                .last = pixels,
+                .all_channels = true,
+                .channels = inputs(),
+                .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}};
+  if (asks_ahead) spec.asks_ahead = asks_for_weights(spec, block_pieces);
+  return spec;
+}
+
 std::vector<TileSpec> WinogradPlan::specs() const {
   std::vector<TileSpec> all;
   const auto add = [&](int vectors) {
     for (int runs_less = 0; runs_less < 2; ++runs_less) {
       // Pieces of one run have none that is smaller; the slot keeps the order simple.
       const auto run = static_cast<int>(column_spread.dilation);
-      const int pixels = std::max(run, largest_piece() - runs_less * run);
-      all.push_back({.isa = isa,
-                     .pixels = pixels,
-                     .vectors = vectors,
-                     .taps = 1,
-                     .first = 0,
-                     .last = pixels,
-                     .all_channels = true,
-                     .channels = inputs(),
-                     .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}});
+      all.push_back(product_spec(std::max(run, largest_piece() - runs_less * run), vectors));
     }
   };
   add(config.vectors);
@@ -130,6 +137,7 @@ WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConf
   plan.config.vectors = static_cast<int>(std::min<std::int64_t>(config.vectors, vectors));
   plan.channel_tiles = ceil_div(vectors, plan.config.vectors);
   plan.tail_vectors = static_cast<int>(vectors - (plan.channel_tiles - 1) * plan.config.vectors);
+  plan.asks_ahead = plan.block_pieces > 1 && comes_from_far(plan);
   return plan;
 }
 

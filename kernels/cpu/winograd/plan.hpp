@@ -54,6 +54,7 @@ struct WinogradPlan {
 
   std::int64_t channel_tiles = 0;  ///< of up to config.vectors vectors of output channels
   int tail_vectors = 0;            ///< of the last of them
+  bool asks_ahead = false;         ///< for the weights of the next position
 
   std::int64_t lanes() const { return lanes_of(isa); }
   std::int64_t inputs() const { return shape.conv.group_inputs; }
@@ -89,6 +90,9 @@ struct WinogradPlan {
   std::int64_t sums_stride() const;
   /// The same of the weights of a tile of channels.
   std::int64_t weights_stride(std::int64_t channel_tile) const;
+
+ private:
+  TileSpec product_spec(int pixels, int vectors) const;
 };
 
 /// Of a tile, and of its filter (5x7): Execute keeps as many without allocating.

@@ -7,12 +7,6 @@
 #include "kernels/cpu/winograd/weights.hpp"
 
 namespace fuseplan::cpu {
-namespace {
-
-/// Bytes of transformed weights that second-level caches do not keep between blocks.
-constexpr std::size_t kManyWeights = std::size_t{4} << 20;
-
-}  // namespace
 
 WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool weights_are_raw) {
   const auto blocks_of = [&](std::int64_t size) { return ceil_div(plan.pieces, size); };
@@ -20,7 +14,7 @@ WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool w
   // Every block reads all weights. Where these come from memory or are made in passing, blocks are
   // left as they are and threads divide the channels; the input is then transformed by each of
   // them.
-  const bool many_weights = weights_are_raw || winograd_weight_bytes(plan) > kManyWeights;
+  const bool many_weights = weights_are_raw || comes_from_far(plan);
   // Pieces that the busiest thread gets: of sizes with the fewest, the largest reads weights least.
   const auto busiest = [&](std::int64_t size) { return ceil_div(blocks_of(size), threads) * size; };
   for (std::int64_t size = block_pieces; size > 0 && threads > 1 && !many_weights; --size)

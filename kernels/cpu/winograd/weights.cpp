@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/parts.hpp"
 #include "kernels/cpu/prefetch.hpp"
 
 namespace fuseplan::cpu {
@@ -114,6 +115,10 @@ std::size_t winograd_weight_bytes(const WinogradPlan& plan) {
   return static_cast<std::size_t>(
              winograd_weight_offset(plan, plan.channel_tiles - 1, plan.positions())) *
          sizeof(float);
+}
+
+bool comes_from_far(const WinogradPlan& plan) {
+  return winograd_weight_bytes(plan) > std::size_t{kFarWeightBytes};
 }
 
 // A narrow vector is half a line, which memory is better not sent by itself.
