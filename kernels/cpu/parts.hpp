@@ -12,8 +12,8 @@ namespace fuseplan::cpu {
 /// Weights up to here stay in a second-level cache of 1 MB or more while a block's tiles of
 /// channels go by; more come from behind it for every block.
 inline constexpr std::int64_t kKeptWeightBytes = 2 << 20;
-/// From here on no second-level cache keeps them, and kernels ask for some while they multiply by
-/// others. Of 2.4 MB asking cost what it gained.
+/// Above this no second-level cache keeps them, and kernels ask for some while they multiply by
+/// others. Of 2.4 MB asking cost what it gained on a core with 2 MB.
 inline constexpr std::int64_t kFarWeightBytes = 4 << 20;
 
 /// A few units of work for each part, or they cannot be dealt evenly.

@@ -32,7 +32,6 @@ using cpu::TileSpec;
 struct Recorded {
   std::size_t kernel;
   TileCall call;
-  bool asks;  ///< for anything but a line it has
 };
 std::vector<Recorded>& recorded() {
   static std::vector<Recorded> calls;
@@ -41,7 +40,7 @@ std::vector<Recorded>& recorded() {
 
 template <std::size_t kernel>
 void record(const TileCall* call) {
-  recorded().push_back({kernel, *call, call->ahead_step != 0});
+  recorded().push_back({kernel, *call});
 }
 void nothing(const void* /*call*/) {}
 
@@ -50,7 +49,8 @@ std::vector<const void*> recorders(std::index_sequence<kernels...>) {
   return {reinterpret_cast<const void*>(&record<kernels>)...};
 }
 
-/// The calls of the recipe's first kernels, which are `specs`, over data that nothing reads.
+/// The calls of the recipe's first kernels, which are `specs`, over data whose values do not
+/// matter.
 void run(const cpu::Recipe& recipe, std::size_t specs) {
   recorded().clear();
   std::vector<const void*> entries = recorders(std::make_index_sequence<12>());
@@ -72,7 +72,7 @@ struct Tally {
 Tally tally(const std::vector<TileSpec>& specs) {
   std::set<std::int64_t> near, read;
   Tally tally;
-  for (const auto& [kernel, call, asks] : recorded()) {
+  for (const auto& [kernel, call] : recorded()) {
     const TileSpec& spec = specs[kernel];
     const std::int64_t bytes = call.planes * call.rows * call.channels * spec.taps * spec.vectors *
                                cpu::lanes_of(spec.isa) * std::int64_t{sizeof(float)};
@@ -81,7 +81,7 @@ Tally tally(const std::vector<TileSpec>& specs) {
       read.insert(at / kCacheLine);
       tally.waited += near.insert(at / kCacheLine).second;
     }
-    if (!asks) continue;
+    if (call.ahead_step == 0) continue;
     EXPECT_EQ(call.ahead_step, kCacheLine);
     for (std::int64_t at = 0; at < cpu::bytes_asked(spec, call); at += kCacheLine) {
       near.insert((call.ahead + at) / kCacheLine);
@@ -100,6 +100,7 @@ void expect_asked(const Tally& tally, std::int64_t first_bytes, std::int64_t pas
   EXPECT_GT(tally.read, std::size_t{cpu::kFarWeightBytes / kCacheLine} * 9 / 10);
   EXPECT_LE(tally.waited, first + tally.read / 10);
   EXPECT_GE(tally.waited, first);
+  EXPECT_GE(tally.asked, tally.read * static_cast<std::size_t>(passes) * 7 / 10);
   EXPECT_LE(tally.asked, tally.read * static_cast<std::size_t>(passes) * 12 / 10);
 }
 
@@ -138,10 +139,31 @@ TEST_P(WeightsAhead, OfDirectConvolutions) {
       run(*recipe, plan.specs().size());
       const std::int64_t of_step = 9 * plan.tile_lanes * std::int64_t{sizeof(float)};
       const std::int64_t blocks = ceil_div(problem.output().lens[2], plan.block_rows);
-      const bool by_tile = cpu::Schedule(plan, 1).units_in_turn() == 1;
+      const bool by_tile = cpu::Schedule(plan, 1).repeats_tiles();
       expect_asked(tally(plan.specs()), (by_tile ? plan.depth : plan.chunk) * of_step,
                    by_tile ? 1 : blocks);
     }
+}
+
+// A single part of the weights, less of them, groups, taps in a loop; and a filter of which a row
+// stands inside the image only.
+TEST_P(WeightsAhead, NotWhereNothingFollows) {
+  for (const char* text : {"f32:1x4096x7x9:nhwc;conv(f32:16x4096x5x5,pad=2x2)",
+                           "f32:1x256x7x9:nhwc;conv(f32:256x256x3x3,pad=1x1)",
+                           "f32:1x1024x7x9:nhwc;conv(f32:512x512x3x3,pad=1x1,groups=2)",
+                           "f32:1x64x9x400:nhwc;conv(f32:128x64x1x301,pad=0x150)",
+                           "f32:1x512x7x9:nhwc;conv(f32:512x512x3x3,pad=9x9,dilation=9x9)"}) {
+    SCOPED_TRACE(text);
+    const Problem problem = parse_problem(text);
+    const SplitChain chain = chain_of(problem);
+    const cpu::Target target(GetParam());
+    cpu::DirectConfig config = direct_configs(problem, target).front();
+    config.block = 63;
+    config.chunk = 4096;
+    const auto plan = cpu::direct_plan(cpu::direct_shape(problem, chain), chain, target, config);
+    EXPECT_EQ(plan.asks_for, cpu::Asked::nothing);
+    for (const TileSpec& spec : plan.specs()) EXPECT_EQ(spec.asks_ahead, 0);
+  }
 }
 
 TEST_P(WeightsAhead, OfWinogradPositions) {
@@ -163,11 +185,12 @@ TEST_P(WeightsAhead, OfWinogradPositions) {
 
 // As many as TileSpec::asks_ahead says, and not at all otherwise.
 TEST_P(WeightsAhead, IsInTheCode) {
-  for (const int asks : {0, 1, 2, 5, 7}) {
+  for (const auto& [asks, vectors] :
+       {std::pair{0, 1}, {1, 1}, {2, 1}, {5, 1}, {7, 1}, {19, 1}, {3, 2}, {9, 2}}) {
     TileSpec spec;
     spec.isa = GetParam();
     spec.pixels = 6;
-    spec.vectors = 1;
+    spec.vectors = vectors;
     spec.taps = 1;
     spec.last = 6;
     spec.all_channels = true;
@@ -191,26 +214,37 @@ TEST_P(WeightsAhead, IsInTheCode) {
 TEST_P(WeightsAhead, ChangesNoResult) {
   Random random{29};
   const FlushDenormals flush;
-  const ConvCase shape{{1, 320, 5, 7}, {390, 320, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}};
-  for (const Strides strides : {Strides::channels_last, Strides::channels_first})
-    for (const Tail tail : {Tail::none, Tail::everything}) {
-      const Problem problem = conv_problem(shape, {DType::f32, DType::f32, strides}, tail, random);
-      const KernelCase test(problem, random);
-      const cpu::Target target(GetParam());
-      cpu::DirectConfig config = direct_configs(problem, target).front();
-      for (const std::int64_t block : {14, 35})
-        for (const std::int64_t chunk : {std::int64_t{70}, config.chunk}) {
-          config.block = block;
-          config.chunk = chunk;
-          const auto recipe = direct_recipe(problem, test.chain(), target, config);
-          for (const int threads : {1, 2})
-            EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(config);
-        }
-      const cpu::WinogradConfig tiles{2, 2, 6, 2, 12};
-      const auto recipe = cpu::winograd_recipe(problem, test.chain(), GetParam(), tiles);
-      for (const int threads : {1, 2})
-        EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(tiles);
-    }
+  // Channels that fill vectors, and such that do not.
+  const ConvCase shapes[] = {
+      {{1, 320, 6, 7}, {390, 320, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}},
+      {{2, 300, 8, 9}, {416, 300, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+  };
+  for (const ConvCase& shape : shapes)
+    for (const Strides strides : {Strides::channels_last, Strides::channels_first})
+      for (const Tail tail : {Tail::none, Tail::everything}) {
+        const Problem problem =
+            conv_problem(shape, {DType::f32, DType::f32, strides}, tail, random);
+        const KernelCase test(problem, random);
+        const cpu::Target target(GetParam());
+        cpu::DirectConfig config = direct_configs(problem, target).front();
+        for (const std::int64_t block : {21, 42})
+          for (const std::int64_t chunk : {std::int64_t{70}, config.chunk}) {
+            config.block = block;
+            config.chunk = chunk;
+            const auto plan = cpu::direct_plan(cpu::direct_shape(problem, test.chain()),
+                                               test.chain(), target, config);
+            EXPECT_EQ(plan.asks_for, cpu::Asked::weights) << to_text(config);
+            const auto recipe = direct_recipe(problem, test.chain(), target, config);
+            for (const int threads : {1, 2})
+              EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(config);
+          }
+        cpu::WinogradConfig tiles = cpu::winograd_configs(problem, GetParam()).front();
+        tiles.pixels = 3;
+        tiles.tiles = 6;
+        const auto recipe = cpu::winograd_recipe(problem, test.chain(), GetParam(), tiles);
+        for (const int threads : {1, 2})
+          EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(tiles);
+      }
 }
 
 }  // namespace

@@ -48,7 +48,11 @@ void NextWeights::share(const TileSpec& spec, TileCall& call) {
 int asks_for_weights(const TileSpec& spec, std::int64_t calls) {
   const std::int64_t bytes = channels_of_turn(spec) * spec.taps * spec.vectors *
                              lanes_of(spec.isa) * std::int64_t{sizeof(float)};
-  return static_cast<int>(ceil_div(ceil_div(bytes, kCacheLine), calls));
+  const std::int64_t lines = ceil_div(ceil_div(bytes, kCacheLine), calls);
+  // More would hold up the products, and fill the code.
+  constexpr std::int64_t kProductsOfLine = 4;
+  const std::int64_t most = channels_of_turn(spec) * tile_products(spec) / kProductsOfLine;
+  return static_cast<int>(std::clamp<std::int64_t>(lines, 1, std::max<std::int64_t>(most, 1)));
 }
 
 }  // namespace fuseplan::cpu

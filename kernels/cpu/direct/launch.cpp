@@ -34,11 +34,13 @@ class Walk {
  public:
   Walk(const Launch& launch, const Schedule& schedule)
       : launch_(launch),
+        schedule_(schedule),
         plan_(launch.plan),
         conv_(plan_.shape.conv),
         moves_(moves_for(plan_.shape.input, plan_.isa)),
         chain_(plan_.shape.tensors(), launch.rows, launch.arguments, launch.frame, scratch_),
-        units_in_turn_(schedule.units_in_turn()) {
+        units_in_turn_(schedule.units_in_turn()),
+        asks_by_tile_(plan_.asks_for == Asked::weights && schedule.repeats_tiles()) {
     // Turning reads whole squares.
     const std::int64_t pixels =
         plan_.chunks > 1 ? schedule.rows() * plan_.block_columns + moves_.lanes : kStripPixels;
@@ -60,7 +62,8 @@ class Walk {
     }
     const bool is_next = channel_tile_ != channel_tile;
     channel_tile_ = channel_tile;
-    if (asks_by_tile() && is_next) next_weights_ = weights_of(next_tile(), 0, plan_.depth);
+    is_last_ = schedule_.is_last(block);
+    if (asks_by_tile_ && is_next) next_weights_ = weights_of_next_tile(plan_.depth);
     if (tile_weights_ != nullptr)
       pack_channel_tile(plan_, launch_.arguments.weights, channel_tile, tile_weights_);
     width_ = static_cast<std::int64_t>(plan_.vectors_of(channel_tile)) * plan_.lanes();
@@ -76,7 +79,7 @@ class Walk {
   void run_chunk(std::int64_t chunk) {
     const TapSpan planes = taps_inside(conv_, 0, block_.plane);
     const bool last = chunk + 1 == plan_.chunks;
-    if (plan_.asks_for == Asked::weights && !asks_by_tile()) next_weights_ = weights_after(chunk);
+    if (plan_.asks_for == Asked::weights && !asks_by_tile_) next_weights_ = weights_after(chunk);
     for (std::int64_t row = block_.row; row < block_.row + block_.rows; ++row) {
       const TapSpan rows = taps_inside(conv_, 1, row);
       if (plan_.asks_for == Asked::input) ahead_.start(row - block_.row, chunk);
@@ -136,12 +139,15 @@ class Walk {
            (planes.first * filter[1] + rows.first) * row_weights;
   }
 
-  /// Blocks that follow one another read the same weights, a tile's, before the next tile's turn.
-  bool asks_by_tile() const { return plan_.asks_for == Asked::weights && units_in_turn_ == 1; }
-  std::int64_t next_tile() const { return (channel_tile_ + 1) % plan_.tiles_of_channels; }
   NextWeights weights_after(std::int64_t chunk) const {
-    if (chunk + 1 == plan_.chunks) return weights_of(next_tile(), 0, plan_.chunk);
+    if (chunk + 1 == plan_.chunks) return weights_of_next_tile(plan_.chunk);
     return weights_of(channel_tile_, (chunk + 1) * plan_.chunk, plan_.chunk);
+  }
+  /// The first tile's follow the last one's where another block does.
+  NextWeights weights_of_next_tile(std::int64_t steps) const {
+    const std::int64_t next = (channel_tile_ + 1) % plan_.tiles_of_channels;
+    if (next == 0 && (asks_by_tile_ || is_last_)) return {};
+    return weights_of(next, 0, steps);
   }
   NextWeights weights_of(std::int64_t channel_tile, std::int64_t step, std::int64_t steps) const {
     if (tile_weights_ != nullptr) return {};
@@ -160,6 +166,7 @@ class Walk {
   }
 
   const Launch& launch_;
+  const Schedule& schedule_;
   const DirectPlan& plan_;
   const ConvGeometry& conv_;
   const std::int64_t weights_ahead_ = core_rates(host_family()).weights_ahead;
@@ -173,7 +180,9 @@ class Walk {
   InputMap input_;
   Ahead ahead_;
   NextWeights next_weights_;
+  bool is_last_ = false;  ///< of all blocks
   const std::int64_t units_in_turn_;
+  const bool asks_by_tile_;  ///< while blocks follow one another that read the same tile's weights
   std::int64_t channel_tile_ = -1, channel_ = 0, channels_ = 0;
   std::int64_t width_ = 0;  ///< lanes of the present tile of channels
 };

@@ -171,7 +171,7 @@ int asks_of_turn(const DirectPlan& plan, const TileSpec& spec) {
   return std::clamp(static_cast<int>(std::ceil(lines / static_cast<double>(turns))), 1, channels);
 }
 
-/// Calls that read the same weights of a block one after another, at least.
+/// Calls that read the same weights of a block one after another, where threads do not cut blocks.
 std::int64_t calls_of_block(const DirectPlan& plan) {
   const std::int64_t rows = plan.shape.conv.output.len[3];
   const std::int64_t fewest = rows / ceil_div(rows, plan.block_rows);
@@ -180,10 +180,20 @@ std::int64_t calls_of_block(const DirectPlan& plan) {
   return fewest * std::max<std::int64_t>(1, std::ssize(plan.tiling.tiles) / blocks_of_row);
 }
 
-// Weights that come anew for each block, and are then read by several calls.
+/// Taps of every row and plane of the filter see the image from some output.
+bool reads_all_weights(const ConvGeometry& conv) {
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    if ((conv.filter[axis] - 1) * conv.dilation[axis] >= conv.input.len[axis + 2]) return false;
+  return true;
+}
+
+// Weights of which a part after the other is read by several calls.
 bool weights_pass_by(const DirectPlan& plan) {
+  const ConvGeometry& conv = plan.shape.conv;
   const std::int64_t bytes = plan.weight_offset(plan.tiles_of_channels) * kFloat;
-  return plan.shape.conv.groups == 1 && bytes > kFarWeightBytes && calls_of_block(plan) > 1;
+  return conv.groups == 1 && bytes > kFarWeightBytes && reads_all_weights(conv) &&
+         plan.tiles_of_channels * plan.chunks > 1 && calls_of_block(plan) > 1 &&
+         !plan.tiling.variants.front().tap_loop;
 }
 
 Asked asked_of(const DirectPlan& plan) {

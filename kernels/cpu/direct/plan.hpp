@@ -30,7 +30,7 @@ struct InputSteps {
 };
 
 /// What tile kernels ask the second-level cache for: the next block's input, as far as it lies
-/// behind this one's; or the next chunk's weights.
+/// behind this one's; or the weights of the next chunk, or tile of channels.
 enum class Asked { nothing, input, weights };
 
 /// Everything about one direct convolution that follows from problem, instruction set and

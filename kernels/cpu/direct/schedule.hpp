@@ -31,8 +31,13 @@ class Schedule {
   }
   std::int64_t rows() const { return rows_; }  ///< most rows of a block
   /// Units of a block that follow one another.
-  std::int64_t units_in_turn() const {
-    return tiles_first_ && blocks() > 1 ? 1 : plan_.tiles_of_channels;
+  std::int64_t units_in_turn() const { return tiles_first_ ? 1 : plan_.tiles_of_channels; }
+  /// Several blocks follow one another that read the same tile's weights.
+  bool repeats_tiles() const { return tiles_first_ && blocks() > 1; }
+  bool is_last(const Block& block) const {
+    const View& output = plan_.shape.conv.output;
+    return block.image + 1 == output.len[0] && block.plane + 1 == output.len[2] &&
+           block.row + block.rows == output.len[3] && block.column + block.columns == output.len[4];
   }
 
  private:

@@ -77,6 +77,7 @@ class Walk {
     const Range channels = split(plan_.channel_tiles, shares, share);
     const std::int64_t first = plan_.piece(pieces.first).first;
     const std::int64_t last = plan_.piece(pieces.last).first;
+    is_last_ = block + 1 == blocks;
     input_.run(first, last, values_);
     for (std::int64_t tile = channels.first; tile < channels.last; ++tile) {
       if (filters_) filters_->run(tile, passing_weights_, plan_.weights_stride(tile));
@@ -116,9 +117,9 @@ class Walk {
 
   /// Of the next position, or tile of channels, or block; none while they are made in passing.
   NextWeights next_weights(Range channels, std::int64_t channel_tile, std::int64_t position) const {
-    if (!plan_.asks_ahead || filters_) return {};
     const bool ends = position + 1 == plan_.positions();
     const bool wraps = ends && channel_tile + 1 == channels.last;
+    if (!plan_.asks_ahead || filters_ || (wraps && is_last_)) return {};
     const std::int64_t tile = wraps ? channels.first : channel_tile + (ends ? 1 : 0);
     return {weights_at(tile, ends ? 0 : position + 1),
             plan_.inputs() * plan_.width_of(tile) * std::int64_t{sizeof(float)}};
@@ -132,6 +133,7 @@ class Walk {
   InputTransform input_;
   OutputTransform output_;
   float *values_, *sums_;
+  bool is_last_ = false;                    ///< of the blocks
   std::optional<FilterTransform> filters_;  ///< if the weights are raw
   float* passing_weights_ = nullptr;        ///< of a tile of channels
 };

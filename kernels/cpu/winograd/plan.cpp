@@ -61,7 +61,9 @@ TileSpec WinogradPlan::product_spec(int pixels, int vectors) const {
                 .all_channels = true,
                 .channels = inputs(),
                 .steps = {.pixel = tile_stride() * kFloat, .channel = kFloat}};
-  if (asks_ahead) spec.asks_ahead = asks_for_weights(spec, block_pieces);
+  // A block may have fewer pieces than the largest; one that has a single piece asks for half.
+  const std::int64_t fewest = pieces / ceil_div(pieces, block_pieces);
+  if (asks_ahead) spec.asks_ahead = asks_for_weights(spec, std::max<std::int64_t>(fewest, 2));
   return spec;
 }
 
@@ -137,7 +139,7 @@ WinogradPlan winograd_plan(const DirectShape& shape, Isa isa, const WinogradConf
   plan.config.vectors = static_cast<int>(std::min<std::int64_t>(config.vectors, vectors));
   plan.channel_tiles = ceil_div(vectors, plan.config.vectors);
   plan.tail_vectors = static_cast<int>(vectors - (plan.channel_tiles - 1) * plan.config.vectors);
-  plan.asks_ahead = plan.block_pieces > 1 && comes_from_far(plan);
+  plan.asks_ahead = plan.block_pieces > 1 && weights_come_from_far(plan);
   return plan;
 }
 

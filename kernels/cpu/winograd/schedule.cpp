@@ -14,7 +14,7 @@ WinogradSchedule::WinogradSchedule(const WinogradPlan& plan, int threads, bool w
   // Every block reads all weights. Where these come from memory or are made in passing, blocks are
   // left as they are and threads divide the channels; the input is then transformed by each of
   // them.
-  const bool many_weights = weights_are_raw || comes_from_far(plan);
+  const bool many_weights = weights_are_raw || weights_come_from_far(plan);
   // Pieces that the busiest thread gets: of sizes with the fewest, the largest reads weights least.
   const auto busiest = [&](std::int64_t size) { return ceil_div(blocks_of(size), threads) * size; };
   for (std::int64_t size = block_pieces; size > 0 && threads > 1 && !many_weights; --size)

@@ -117,7 +117,7 @@ std::size_t winograd_weight_bytes(const WinogradPlan& plan) {
          sizeof(float);
 }
 
-bool comes_from_far(const WinogradPlan& plan) {
+bool weights_come_from_far(const WinogradPlan& plan) {
   return winograd_weight_bytes(plan) > std::size_t{kFarWeightBytes};
 }
 

@@ -17,7 +17,7 @@ namespace fuseplan::cpu {
 std::size_t winograd_weight_bytes(const WinogradPlan& plan);
 
 /// Whether they are more than second-level caches keep between blocks, beside what else is in use.
-bool comes_from_far(const WinogradPlan& plan);
+bool weights_come_from_far(const WinogradPlan& plan);
 
 /// Floats in front of a position of a tile of channels.
 std::int64_t winograd_weight_offset(const WinogradPlan& plan, std::int64_t channel_tile,
