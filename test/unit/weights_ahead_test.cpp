@@ -241,6 +241,8 @@ TEST_P(WeightsAhead, ChangesNoResult) {
         cpu::WinogradConfig tiles = cpu::winograd_configs(problem, GetParam()).front();
         tiles.pixels = 3;
         tiles.tiles = 6;
+        EXPECT_TRUE(cpu::winograd_plan(cpu::direct_shape(problem, test.chain()), GetParam(), tiles)
+                        .asks_ahead);
         const auto recipe = cpu::winograd_recipe(problem, test.chain(), GetParam(), tiles);
         for (const int threads : {1, 2})
           EXPECT_TRUE(test.check(test.run(*recipe, threads))) << to_text(tiles);
