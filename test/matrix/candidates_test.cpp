@@ -9,17 +9,6 @@
 namespace fuseplan::test {
 namespace {
 
-using Candidates = std::vector<fuseplanCandidate_t>;
-
-Candidates candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan) {
-  int count = 0;
-  driver::check(fuseplanPlanGetCandidates(handle, plan, 0, &count, nullptr));
-  Candidates rows(static_cast<std::size_t>(count));
-  if (count > 0) rows[0].structSize = sizeof rows[0];
-  driver::check(fuseplanPlanGetCandidates(handle, plan, count, &count, rows.data()));
-  return rows;
-}
-
 struct Large {
   const char *solver, *problem;
 };
@@ -63,13 +52,7 @@ int run_candidates(const Solver& solver, const std::string& level, Case& c) {
   driver::check(fuseplanPlanSetSolver(c.plan(), std::string(solver.id()).c_str()));
   int run = 0;
   for (const fuseplanCandidate_t& row : candidates_of(asked.get(), c.plan())) {
-    SCOPED_TRACE(std::string(row.config) + " at " + level);
-    const Handle handle = handle_at(level);
-    const std::string pin = std::string("--pin=") + row.solver + ":" + row.config;
-    driver::check(fuseplanSetOptions(handle.get(), pin.c_str()));
-    driver::check(fuseplanSetThreadCount(handle.get(), 1 + run % 3));
-    c.reset_output();
-    expect_right(c, handle.get());
+    expect_right(c, level, row, 1 + run % 3);
     ++run;
   }
   return run;

@@ -40,6 +40,32 @@ ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channel
   return problem;
 }
 
+ProblemSpec with_chain(const ConvProblem& row, const std::string& chain) {
+  ProblemSpec problem;
+  problem.name = row.name;
+  problem.input = driver::packed(fuseplanFloat, {row.n, row.c, row.h, row.w}, false);
+  driver::OpSpec conv;
+  conv.kind = driver::OpKind::conv;
+  conv.tensor = driver::packed(fuseplanFloat, {row.k, row.c / row.groups, row.r, row.s}, false);
+  conv.pad_lo = conv.pad_hi = {row.pad_h, row.pad_w};
+  conv.stride = {row.stride_h, row.stride_w};
+  conv.dilation = {row.dil_h, row.dil_w};
+  conv.groups = row.groups;
+  problem.ops.push_back(conv);
+  const std::string k = std::to_string(row.k);
+  const std::string tail = "f32:1x" + k + "x1x1:nchw;";
+  const auto rest = driver::parse_problem(tail + chain);
+  for (driver::OpSpec op : rest.ops) {
+    if (op.kind == driver::OpKind::add)
+      op.tensor = driver::packed(fuseplanFloat, problem.output_lens(), false);
+    if (op.kind == driver::OpKind::bias || op.kind == driver::OpKind::norm ||
+        op.kind == driver::OpKind::scale_shift || op.kind == driver::OpKind::statistics)
+      op.tensor = driver::packed(fuseplanFloat, {1, row.k, 1, 1}, false);
+    problem.ops.push_back(op);
+  }
+  return problem;
+}
+
 ProblemSpec with_residual(ProblemSpec problem) {
   driver::OpSpec add;
   add.kind = driver::OpKind::add;
@@ -103,6 +129,27 @@ void expect_right(Case& c, fuseplanHandle_t handle) {
   c.execute(handle);
   const Comparison comparison = c.compare();
   EXPECT_TRUE(comparison.ok()) << comparison.describe();
+}
+
+std::vector<fuseplanCandidate_t> candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan) {
+  int count = 0;
+  driver::check(fuseplanPlanGetCandidates(handle, plan, 0, &count, nullptr));
+  std::vector<fuseplanCandidate_t> rows(static_cast<std::size_t>(count));
+  if (count > 0) rows[0].structSize = sizeof rows[0];
+  driver::check(fuseplanPlanGetCandidates(handle, plan, count, &count, rows.data()));
+  return rows;
+}
+
+void expect_right(Case& c, const std::string& level, const fuseplanCandidate_t& candidate,
+                  int threads) {
+  SCOPED_TRACE(std::string(candidate.solver) + " " + candidate.config + " at " + level + " on " +
+               std::to_string(threads) + " threads");
+  const Handle handle = handle_at(level);
+  const std::string pin = std::string("--pin=") + candidate.solver + ":" + candidate.config;
+  driver::check(fuseplanSetOptions(handle.get(), pin.c_str()));
+  driver::check(fuseplanSetThreadCount(handle.get(), threads));
+  c.reset_output();
+  expect_right(c, handle.get());
 }
 
 void expect_right(const ProblemSpec& problem, const std::string& level,

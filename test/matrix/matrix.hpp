@@ -11,6 +11,7 @@
 #include "driver/case.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "solve/solver.hpp"
+#include "support/shapes.hpp"
 
 namespace fuseplan::test {
 
@@ -46,6 +47,10 @@ inline Handle handle_at(const std::string& level) {
 /// parameters keep theirs. Strided tensors keep their strides.
 ProblemSpec converted(ProblemSpec problem, fuseplanDataType_t type, bool channels_last);
 
+/// The convolution of a row in f32 and NCHW, followed by the chain, whose tensors may be given by
+/// type alone: they get the shape that their op needs.
+ProblemSpec with_chain(const ConvProblem& row, const std::string& chain);
+
 /// The problem with a tensor of its output's kind added somewhere.
 ProblemSpec with_residual(ProblemSpec problem);
 
@@ -59,6 +64,13 @@ struct SolverSample {
 std::ostream& operator<<(std::ostream& stream, const SolverSample& sample);
 /// Of all solvers of a backend, but those for hardware that this machine lacks.
 std::vector<SolverSample> samples_on(std::string_view backend);
+
+/// What a search for the plan may choose from on the handle; texts last as long as the handle.
+std::vector<fuseplanCandidate_t> candidates_of(fuseplanHandle_t handle, fuseplanPlan_t plan);
+
+/// Compiles the candidate at that level, on one to three threads, and expects a right result.
+void expect_right(Case& c, const std::string& level, const fuseplanCandidate_t& candidate,
+                  int threads);
 
 /// Pins the solver and says whether it takes the plan; a refusal must give at least one reason.
 bool is_taken(Case& c, const Solver& solver, fuseplanHandle_t handle);
