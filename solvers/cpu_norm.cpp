@@ -24,10 +24,14 @@ class CpuNorm final : public Solver {
     need_layout(verdict, cpu::norm_refusal(question.problem, question.chain, question.traits.isa));
   }
 
-  std::vector<std::string> configs(const Question&) const override { return {"default"}; }
+  std::vector<std::string> configs(const Question& question) const override {
+    return texts_of(cpu::norm_configs(question.problem, question.chain));
+  }
 
-  Kernel build(const Question& question, std::string_view) const override {
-    return {"cpu_norm", cpu::norm_recipe(question.problem, question.chain, question.traits.isa)};
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = config_of(cpu::parse_norm_config, id(), config);
+    return {"cpu_norm",
+            cpu::norm_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {

@@ -22,11 +22,14 @@ class CpuPointwise final : public Solver {
                 cpu::pointwise_refusal(question.problem, question.chain, question.traits.isa));
   }
 
-  std::vector<std::string> configs(const Question&) const override { return {"default"}; }
+  std::vector<std::string> configs(const Question& question) const override {
+    return texts_of(cpu::pointwise_configs(question.problem, question.chain, rates_of(question)));
+  }
 
-  Kernel build(const Question& question, std::string_view) const override {
+  Kernel build(const Question& question, std::string_view config) const override {
+    const auto parsed = config_of(cpu::parse_pointwise_config, id(), config);
     return {"cpu_pointwise",
-            cpu::pointwise_recipe(question.problem, question.chain, question.traits.isa)};
+            cpu::pointwise_recipe(question.problem, question.chain, question.traits.isa, parsed)};
   }
 
   std::vector<std::string> samples() const override {

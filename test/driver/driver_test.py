@@ -2,6 +2,7 @@
 """The driver's commands as a user types them: output, JSON and exit status."""
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -249,6 +250,24 @@ class Driver(DriverCase):
         self.assertTrue(tune("--again")["searched"])
         self.assertIn("tuned", self.run_driver("explain", CONV, "--threads", "1"))
         self.run_driver("tune", status=2)
+
+    def test_a_terminal_sees_a_bar_of_progress(self):
+        here, there = pty.openpty()
+        subprocess.run([DRIVER, "tune", CONV, CONV.replace("24", "40"), "--threads", "1",
+                        "--budget", "20"], stdout=subprocess.DEVNULL, stderr=there, timeout=300,
+                       cwd=self.folder.name, check=True, env=self.environment)
+        os.close(there)
+        text = b""
+        try:
+            while more := os.read(here, 4096):
+                text += more
+        except OSError:  # how a terminal ends that nobody writes to
+            pass
+        os.close(here)
+        self.assertIn(b"\r[" + 12 * b"=" + 12 * b" " + b"] 1/2 ", text)
+        self.assertIn(b"\r[" + 24 * b"=" + b"] 2/2 ", text)
+        plain = self.run_driver("tune", CONV, "--dry-run", output="stderr")
+        self.assertIn("[1/1]", plain)
 
     def test_winners_travel(self):
         winner = self.run_json("tune", CONV, "--dry-run")[0]["candidate"]

@@ -54,7 +54,8 @@ class Plan {
 
   /// The bytes of the output and of all results.
   std::vector<std::byte> run(cpu::Isa isa, int threads) {
-    const auto recipe = cpu::norm_recipe(problem_, chain_, isa);
+    const auto config = cpu::norm_configs(problem_, chain_).front();
+    const auto recipe = cpu::norm_recipe(problem_, chain_, isa, config);
     std::vector<std::unique_ptr<CodeMemory>> code;
     std::vector<const void*> entries;
     for (const cpu::Function& function : recipe->emit()) {

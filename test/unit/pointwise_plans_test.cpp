@@ -26,19 +26,22 @@ std::vector<fuseplan::Dims> shapes() {
   return shapes;
 }
 
-/// Runs an accepted plan on every instruction set and with several threads.
+/// Runs an accepted plan on every instruction set, in every way and with several threads.
 void expect_right(const KernelCase& test) {
-  for (const cpu::Isa isa : vector_isas()) {
-    const auto recipe = cpu::pointwise_recipe(test.problem(), test.chain(), isa);
-    const HostTensor output = test.run(*recipe);
-    EXPECT_TRUE(test.check(output)) << name_of(isa);
-    EXPECT_EQ(output.damage(), "") << name_of(isa);
-    for (const int threads : {2, 5}) {
-      const HostTensor again = test.run(*recipe, threads);
-      EXPECT_EQ(std::memcmp(output.data(), again.data(), output.bytes()), 0) << name_of(isa);
-      EXPECT_EQ(again.damage(), "") << name_of(isa);
+  const auto configs = cpu::pointwise_configs(test.problem(), test.chain());
+  for (const cpu::Isa isa : vector_isas())
+    for (const cpu::PointwiseConfig& config : configs) {
+      SCOPED_TRACE(to_text(config));
+      const auto recipe = cpu::pointwise_recipe(test.problem(), test.chain(), isa, config);
+      const HostTensor output = test.run(*recipe);
+      EXPECT_TRUE(test.check(output)) << name_of(isa);
+      EXPECT_EQ(output.damage(), "") << name_of(isa);
+      for (const int threads : {2, 5}) {
+        const HostTensor again = test.run(*recipe, threads);
+        EXPECT_EQ(std::memcmp(output.data(), again.data(), output.bytes()), 0) << name_of(isa);
+        EXPECT_EQ(again.damage(), "") << name_of(isa);
+      }
     }
-  }
 }
 
 class Pointwise : public ::testing::TestWithParam<Strides> {};
@@ -151,7 +154,8 @@ TEST(PointwisePlans, StreamingStoresAndInPlaceAgree) {
     const void* channels[] = {bias.data()};
     const Parallel parallel(2);
     for (const cpu::Isa isa : vector_isas()) {
-      const auto recipe = cpu::pointwise_recipe(problem, chain, isa);
+      const auto config = cpu::pointwise_configs(problem, chain).front();
+      const auto recipe = cpu::pointwise_recipe(problem, chain, isa, config);
       std::vector<std::unique_ptr<CodeMemory>> code;
       std::vector<const void*> entries;
       for (const cpu::Function& function : recipe->emit()) {

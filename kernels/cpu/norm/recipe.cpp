@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/status.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/norm/norm_program.hpp"
@@ -33,15 +35,31 @@ std::int64_t read_bytes(const Walk& walk, std::size_t elements) {
 /// cache of 2 MB cannot hold what it reads and writes, as the first pass has left its input there.
 constexpr std::int64_t kStreamingBytes = kFarBytes;
 
+bool may_store_past(const CellWalk& cells, const SplitChain& chain) {
+  return cells.walk.bytes() >= kStreamingBytes && !chain.reads_previous();
+}
+
+CellWalk required_walk(const Problem& problem, const SplitChain& chain) {
+  std::string reason;
+  auto cells = walk_of(problem, chain, &reason);
+  require(cells.has_value(), Status::InternalError, "no kernel: {}", reason);
+  return *std::move(cells);
+}
+
+NormSchedule schedule_of(const CellWalk& cells, const SplitChain& chain, const NormConfig& config) {
+  return norm_schedule(cells, read_bytes(cells.walk, chain.elements.size()), config.kept << 10);
+}
+
 class NormRecipe final : public Recipe {
  public:
-  NormRecipe(CellWalk cells, const NormStages& stages, const SplitChain& chain, Isa isa)
+  NormRecipe(CellWalk cells, const NormStages& stages, const SplitChain& chain, Isa isa,
+             const NormConfig& config)
       : cells_(std::move(cells)),
         stages_(stages),
         chain_(chain),
         isa_(isa),
-        schedule_(norm_schedule(cells_, read_bytes(cells_.walk, chain.elements.size()))),
-        streams_(cells_.walk.bytes() >= kStreamingBytes && !chain.reads_previous()) {}
+        schedule_(schedule_of(cells_, chain, config)),
+        streams_(config.past_caches) {}
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions{{"norm_sums", emit_sums(sums_spec())}};
@@ -111,12 +129,28 @@ std::optional<std::string> norm_refusal(const Problem& problem, const SplitChain
   return std::nullopt;
 }
 
-std::shared_ptr<const Recipe> norm_recipe(const Problem& problem, const SplitChain& chain,
-                                          Isa isa) {
-  std::string reason;
-  auto cells = walk_of(problem, chain, &reason);
-  require(cells.has_value(), Status::InternalError, "no kernel: {}", reason);
-  return std::make_shared<NormRecipe>(std::move(*cells), *norm_stages(problem, chain), chain, isa);
+std::vector<NormConfig> norm_configs(const Problem& problem, const SplitChain& chain) {
+  const CellWalk cells = required_walk(problem, chain);
+  const bool may_choose = may_store_past(cells, chain);
+  std::vector<NormConfig> configs;
+  std::vector<NormSchedule> schedules;
+  // A core has 0.5 to 2 MB of second-level cache.
+  for (const std::int64_t kept : {384, 192, 768}) {
+    const NormConfig config{kept, may_choose};
+    const NormSchedule schedule = schedule_of(cells, chain, config);
+    if (std::ranges::find(schedules, schedule) != schedules.end()) continue;
+    schedules.push_back(schedule);
+    configs.push_back(config);
+  }
+  const std::size_t ways = configs.size();
+  for (std::size_t i = 0; may_choose && i < ways; ++i) configs.push_back({configs[i].kept, false});
+  return configs;
+}
+
+std::shared_ptr<const Recipe> norm_recipe(const Problem& problem, const SplitChain& chain, Isa isa,
+                                          const NormConfig& config) {
+  return std::make_shared<NormRecipe>(required_walk(problem, chain), *norm_stages(problem, chain),
+                                      chain, isa, config);
 }
 
 }  // namespace fuseplan::cpu

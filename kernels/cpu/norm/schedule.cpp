@@ -5,9 +5,6 @@ namespace fuseplan::cpu {
 
 namespace {
 
-/// What a pass may read of a group so that the next pass finds it in a core's second-level cache,
-/// with room for what it writes.
-constexpr std::int64_t kCached = 384 << 10;
 /// Least run of a group's cells in memory, where lanes are cells: shorter ones that lie a power of
 /// two apart, as channels of pixels do, share a few sets of a cache.
 constexpr std::int64_t kNeighbourBytes = 4096;
@@ -26,9 +23,9 @@ int parts(std::int64_t total, std::int64_t of_part) {
 
 }  // namespace
 
-NormSchedule norm_schedule(const CellWalk& cells, std::int64_t read) {
+NormSchedule norm_schedule(const CellWalk& cells, std::int64_t read, std::int64_t kept) {
   const std::int64_t cell_bytes = cells.samples * read;
-  const std::int64_t fitting = kCached / cell_bytes;
+  const std::int64_t fitting = kept / cell_bytes;
   NormSchedule schedule;
   if (cells.per_lane) {
     const std::int64_t lane_bytes = static_cast<std::int64_t>(size_of(cells.walk.dtypes[0]));
@@ -39,7 +36,7 @@ NormSchedule norm_schedule(const CellWalk& cells, std::int64_t read) {
     schedule.groups = parts(cells.cells, std::max<std::int64_t>(fitting, 1));
   }
   const std::int64_t group_bytes = cell_bytes * cells.cells / schedule.groups;
-  if (group_bytes > 2 * kCached) {
+  if (group_bytes > 2 * kept) {
     const std::int64_t fewest = cells.per_lane ? kChunkRows : 1;
     const std::int64_t most = std::clamp<std::int64_t>(cells.units / fewest, 1, kMostChunks);
     schedule.chunks =

@@ -2,7 +2,6 @@
 #include "kernels/cpu/pointwise/pointwise_program.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/integer.hpp"
 
@@ -12,11 +11,8 @@ namespace {
 
 constexpr std::int64_t kTaskBytes = 128 << 10;  ///< least work that is worth another thread
 constexpr int kTasksPerThread = 4;              ///< so that one slow core does not hold up the rest
-// Row length at which the cost of a row vanishes and the channel values still leave most of the
-// first-level cache to the tensors (twice that or half of it: the same; 4096: half the speed).
-constexpr std::int64_t kFoldedLanes = 512;
-constexpr std::int64_t kLine = 16;       ///< floats of a cache line
-constexpr std::int64_t kLaneGrain = 64;  ///< cut rows at whole cache lines of any dtype
+constexpr std::int64_t kLine = 16;              ///< floats of a cache line
+constexpr std::int64_t kLaneGrain = 64;         ///< cut rows at whole cache lines of any dtype
 
 std::int64_t arithmetic_bytes(const Expr& body) {
   std::int64_t functions = 0;
@@ -24,46 +20,18 @@ std::int64_t arithmetic_bytes(const Expr& body) {
   return functions;
 }
 
-/// Where a tensor is in another layout, each lane of it is a line that the rows which follow read
-/// again: so many lanes that the first-level cache keeps those lines. 4 images of 512 channels at
-/// 28 x 28 pixels from NHWC to NCHW took 0.8 ms by 16 lanes and 4 by 64, which meet in 2 of its 64
-/// sets.
-std::int64_t piece_of(const Walk& walk) {
-  constexpr std::int64_t kLineBytes = 64, kSets = 64, kLinesOfSet = 4, kFewest = 16, kMost = 128;
-  std::int64_t piece = walk.lanes.len;
-  for (std::size_t t = 0; t < walk.dtypes.size(); ++t) {
-    const std::int64_t stride = t == Walk::kChannel ? 0 : walk.lane_stride(t);
-    if (stride == 0) continue;
-    const std::int64_t lines = stride / kLineBytes;
-    const std::int64_t sets = stride % kLineBytes == 0 ? kSets / std::gcd(kSets, lines) : kSets;
-    const std::int64_t kept =
-        stride < kLineBytes ? kMost * kLineBytes / stride : std::min(kMost, sets * kLinesOfSet);
-    piece = std::min(piece, std::max(kept, kFewest));
-  }
-  return piece;
-}
-
-/// How many rows to join to one: enough that a row is at least a vector and its cost vanishes, and
-/// whole cache lines together, so that all of them are aligned alike. 0: none, not even one.
-std::int64_t fold_of(const Walk& walk) {
-  if (!walk.touching || !walk.lanes_are_channels) return 0;
-  const std::int64_t lanes = walk.lanes.len, unit = kLine / std::gcd(lanes, kLine);
-  const std::int64_t least = ceil_div(kLine, lanes), most = kFoldedLanes / lanes;
-  const std::int64_t fold = std::max(std::min(most, walk.rows.len / 4), least);
-  return std::min(fold > unit ? fold / unit * unit : fold, walk.rows.len);
-}
-
 }  // namespace
 
-PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows, Rows streaming,
+PointwiseProgram::PointwiseProgram(Walk walk, const SplitChain& chain,
+                                   const PointwiseConfig& config, Rows rows, Rows streaming,
                                    const void* prologue)
     : walk_(std::move(walk)),
       runner_(chain, walk_.channels, prologue),
       rows_(rows),
       streaming_(streaming),
       channel_roots_(chain.channels.roots.size()),
-      fold_(fold_of(walk_)),
-      piece_(piece_of(walk_)),
+      fold_(joined_rows(walk_, config.lanes)),
+      piece_(walk_.is_strided() && config.lanes > 0 ? config.lanes : walk_.lanes.len),
       work_(walk_.bytes() + walk_.row_count() * walk_.lanes.len * arithmetic_bytes(chain.body)) {}
 
 int PointwiseProgram::task_count(int threads) const {

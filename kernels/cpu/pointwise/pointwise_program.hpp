@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/chain_runner.hpp"
+#include "kernels/cpu/pointwise/config.hpp"
 #include "kernels/cpu/pointwise/walk_call.hpp"
 #include "kernels/cpu/program.hpp"
 
@@ -12,8 +13,8 @@ class PointwiseProgram final : public Program {
  public:
   using Rows = void (*)(const RowsCall*);
   /// `streaming` may be null; it is used where the output is another buffer than the input.
-  PointwiseProgram(Walk walk, const SplitChain& chain, Rows rows, Rows streaming,
-                   const void* prologue);
+  PointwiseProgram(Walk walk, const SplitChain& chain, const PointwiseConfig& config, Rows rows,
+                   Rows streaming, const void* prologue);
   void run(const Arguments& arguments) const override;
 
  private:

@@ -4,9 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "expr/chain.hpp"
 #include "kernels/cpu/isa.hpp"
+#include "kernels/cpu/pointwise/config.hpp"
 #include "kernels/cpu/program.hpp"
 
 namespace fuseplan::cpu {
@@ -17,7 +19,11 @@ namespace fuseplan::cpu {
 std::optional<std::string> pointwise_refusal(const Problem& problem, const SplitChain& chain,
                                              Isa isa);
 
+/// The tuning space; the first is the default. The problem is one that is not refused.
+std::vector<PointwiseConfig> pointwise_configs(const Problem& problem, const SplitChain& chain,
+                                               const CoreRates& rates = core_rates("generic"));
+
 std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain,
-                                               Isa isa);
+                                               Isa isa, const PointwiseConfig& config);
 
 }  // namespace fuseplan::cpu

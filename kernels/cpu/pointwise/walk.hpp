@@ -12,10 +12,6 @@
 
 namespace fuseplan::cpu {
 
-/// Traffic of a launch from which on writing around the caches is faster even where they could hold
-/// the output: it leaves them to the input, and fetches no line only to overwrite it.
-inline constexpr std::int64_t kStreamingBytes = 8 << 20;
-
 /// The order in which a pointwise kernel visits the elements of a plan: lanes that are contiguous
 /// in the output's memory, rows of them, and outer axes. As few and as long axes as the strides of
 /// all tensors allow: packed NCHW becomes planes in rows of H * W lanes, packed NHWC pixels in rows
