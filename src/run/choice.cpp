@@ -70,9 +70,8 @@ std::optional<Candidate> find_candidate(const Question& question,
 std::vector<Candidate> candidates_of(const Question& question,
                                      const std::vector<const Solver*>& accepted) {
   std::vector<Candidate> defaults, others;
-  const Solver* const fallback = all_solvers().back();
   for (const Solver* solver : accepted) {
-    if (solver == fallback && !defaults.empty()) continue;
+    if (solver->rank(question) == Rank::last_resort && !defaults.empty()) continue;
     for (std::string& config : solver->configs(question)) {
       const bool first = defaults.empty() || defaults.back().solver != solver;
       (first ? defaults : others).push_back({solver, std::move(config)});

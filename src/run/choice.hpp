@@ -56,7 +56,7 @@ std::optional<Candidate> find_candidate(const Question& question,
                                         std::string_view text);
 
 /// What may be timed: the default of every accepted solver, best first, then all other
-/// configurations. The fallback takes part only where nothing else is accepted.
+/// configurations. The last resort takes part only where nothing else is accepted.
 std::vector<Candidate> candidates_of(const Question& question,
                                      const std::vector<const Solver*>& accepted);
 

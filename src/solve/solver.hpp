@@ -55,6 +55,8 @@ struct Question {
   const Traits& traits;
   /// Which others a solver may use inside; nullptr: any.
   const SolverFilter* filter = nullptr;
+  /// Whether the output is read again while the caches have it.
+  bool output_is_reread = false;
 };
 
 /// A solver's answer: the conditions that were not met; none means yes.
@@ -79,7 +81,8 @@ struct Kernel {
   std::shared_ptr<const gpu::Recipe> gpu = {};  ///< one of the two is set
 };
 
-/// Solvers of one rank stand as solvers.def lists them, before those of the next.
+/// Solvers of one rank stand as solvers.def lists them, before those of the next. The last resort is
+/// timed only where no other accepts a problem.
 enum class Rank { listed, behind, last_resort };
 
 /// One way to run problems as one kernel. Stateless; every function is pure. A new solver is a file

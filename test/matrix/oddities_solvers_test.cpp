@@ -45,6 +45,7 @@ TEST_P(OdditiesBySolver, EachIsRight) {
       const Handle asked = handle_at(level);
       for (const fuseplanCandidate_t& row : candidates_of(asked.get(), c.plan()))
         expect_right(c, level, row, 1 + run++ % 3);
+      EXPECT_EQ(c.input().damage(), "");
     }
   std::printf("%d executions\n", run);
   EXPECT_GE(run, static_cast<int>(forms().size() * kByteLevels.size()));
@@ -56,11 +57,13 @@ INSTANTIATE_TEST_SUITE_P(List, OdditiesBySolver,
                            return "row" + std::to_string(info.index) + "_" + info.param.name;
                          });
 
-/// Of convolutions, but those for hardware that this machine lacks.
+/// Of convolutions, but those for hardware that this machine lacks, and the one that is left where
+/// no other takes a plan.
 std::set<std::string> convolution_solvers() {
   std::set<std::string> ids;
   for (const SolverSample& sample : samples_on("cpu"))
-    if (driver::parse_problem(sample.text).ops.front().kind == driver::OpKind::conv)
+    if (sample.solver->id() != "cpu_portable" &&
+        driver::parse_problem(sample.text).ops.front().kind == driver::OpKind::conv)
       ids.insert(std::string(sample.solver->id()));
   return ids;
 }

@@ -22,7 +22,7 @@ using Texts = std::vector<std::string>;
 
 Texts pointwise(const std::string& text, const CoreRates& rates = core_rates("generic")) {
   const Problem problem = parse_problem(text);
-  const auto configs = pointwise_configs(problem, optimize(lower(problem), {}), rates);
+  const auto configs = pointwise_configs(problem, optimize(lower(problem), {}), false, rates);
   for (const PointwiseConfig& config : configs)
     EXPECT_EQ(parse_pointwise_config(to_text(config)), config) << to_text(config);
   return texts_of(configs);
@@ -61,6 +61,12 @@ TEST(PassConfigs, DefaultFollowsTheThirdLevel) {
   EXPECT_EQ(pointwise(small, far), (Texts{"past", "cached"}));
   EXPECT_EQ(pointwise(large, near), (Texts{"past", "cached"}));
   EXPECT_EQ(pointwise(large, far), (Texts{"past", "cached"}));
+}
+
+TEST(PassConfigs, WhatIsReadAgainStaysInTheCaches) {
+  const Problem problem = parse_problem("f32:8x64x80x80:nchw;activation(relu)");
+  EXPECT_EQ(texts_of(pointwise_configs(problem, optimize(lower(problem), {}), true)),
+            Texts{"cached"});
 }
 
 TEST(PassConfigs, ShortRowsAreJoinedToMoreOrFewerLanes) {

@@ -60,8 +60,9 @@ std::vector<std::int64_t> lane_counts(const Walk& walk) {
   std::vector<std::int64_t> counts;
   if (walk.is_strided()) {
     const std::int64_t kept = kept_lanes(walk);
-    for (const std::int64_t lanes : {kept, kept / 2, 2 * kept})
-      if (lanes >= 16 || lanes == kept) counts.push_back(std::min(lanes, walk.lanes.len));
+    counts.push_back(kept);
+    if (kept >= 32) counts.push_back(kept / 2);
+    if (kept < walk.lanes.len) counts.push_back(std::min(2 * kept, walk.lanes.len));
   } else {
     // Rows of 512 lanes have a cost that vanishes, and values of channels that leave most of the
     // first-level cache to the tensors.
@@ -74,7 +75,6 @@ std::vector<std::int64_t> lane_counts(const Walk& walk) {
       counts.push_back(lanes);
     }
   }
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
 }
 
@@ -95,9 +95,9 @@ std::optional<PointwiseConfig> parse_pointwise_config(std::string_view text) {
   return config;
 }
 
-std::vector<PointwiseConfig> pointwise_configs(const Walk& walk, bool reads_previous,
+std::vector<PointwiseConfig> pointwise_configs(const Walk& walk, bool keeps_output,
                                                const CoreRates& rates) {
-  const bool may_choose = may_store_past(walk) && !reads_previous;
+  const bool may_choose = may_store_past(walk) && !keeps_output;
   const bool past = may_choose && storing_past_pays(walk.bytes(), rates);
   std::vector<PointwiseConfig> configs;
   for (const std::int64_t lanes : lane_counts(walk)) configs.push_back({past, lanes});

@@ -15,7 +15,7 @@ namespace fuseplan::cpu {
 /// The tunable choices of a pass over memory. None changes a result.
 struct PointwiseConfig {
   bool past_caches = false;  ///< how output is stored that is another buffer than the input
-  /// Lanes at a time where rows are short or of several layouts (see joined_rows and piece_of); 0
+  /// Lanes at a time where rows are short or of several layouts (see joined_rows); 0
   /// where whole rows are taken as they are.
   std::int64_t lanes = 0;
   bool operator==(const PointwiseConfig&) const = default;
@@ -26,9 +26,9 @@ std::string to_text(const PointwiseConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<PointwiseConfig> parse_pointwise_config(std::string_view text);
 
-/// The tuning space; the first is the default. `reads_previous`: the chain reads what the output
-/// held before.
-std::vector<PointwiseConfig> pointwise_configs(const Walk& walk, bool reads_previous,
+/// The tuning space; the first is the default. `keeps_output`: the chain reads what the output held
+/// before, or something after it what it holds then.
+std::vector<PointwiseConfig> pointwise_configs(const Walk& walk, bool keeps_output,
                                                const CoreRates& rates);
 
 /// How many rows to join to one of up to that many lanes: enough that a row is at least a vector
