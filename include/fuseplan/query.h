@@ -55,8 +55,8 @@ typedef struct {
 } fuseplanCandidate_t;
 
 /* What the find_mode option lets fuseplanCompilePlan choose from: the default of every solver that
- * accepts the plan, best first, then their other tuning parameters; the portable solver's only where
- * no other does. */
+ * accepts the plan, best first, then their other tuning parameters; the portable solver's only
+ * where no other does. */
 FUSEPLAN_API fuseplanStatus_t fuseplanPlanGetCandidates(fuseplanHandle_t handle,
                                                         fuseplanPlan_t plan, int requestCount,
                                                         int* returnedCount,

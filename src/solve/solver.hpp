@@ -81,8 +81,8 @@ struct Kernel {
   std::shared_ptr<const gpu::Recipe> gpu = {};  ///< one of the two is set
 };
 
-/// Solvers of one rank stand as solvers.def lists them, before those of the next. The last resort is
-/// timed only where no other accepts a problem.
+/// Solvers of one rank stand as solvers.def lists them, before those of the next. The last resort
+/// is timed only where no other accepts a problem.
 enum class Rank { listed, behind, last_resort };
 
 /// One way to run problems as one kernel. Stateless; every function is pure. A new solver is a file
