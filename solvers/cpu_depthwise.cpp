@@ -47,9 +47,7 @@ class CpuDepthwise final : public Solver {
   }
 
   Kernel build(const Question& question, std::string_view config) const override {
-    const Problem& problem = question.problem;
-    const SplitChain& chain = question.chain;
-    const Traits& traits = question.traits;
+    const auto& [problem, chain, traits, filter] = question;
     if (config == kStaged) return {"cpu_depthwise", depthwise_recipe(problem, chain, traits.isa)};
     const auto parsed = config_of(cpu::parse_grouped_config, id(), config);
     return {"cpu_depthwise", grouped_recipe(problem, chain, target_of(question), parsed)};

@@ -23,8 +23,7 @@ class CpuPointwise final : public Solver {
   }
 
   std::vector<std::string> configs(const Question& question) const override {
-    return texts_of(cpu::pointwise_configs(question.problem, question.chain,
-                                           question.output_is_reread, rates_of(question)));
+    return texts_of(cpu::pointwise_configs(question.problem, question.chain, rates_of(question)));
   }
 
   Kernel build(const Question& question, std::string_view config) const override {

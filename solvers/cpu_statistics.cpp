@@ -30,7 +30,7 @@ class CpuStatistics final : public Solver {
 
   std::vector<std::string> configs(const Question& question) const override {
     const cpu::FewImages few(question.problem, question.chain);
-    const Question rest{few.problem, few.chain, question.traits, nullptr, true};
+    const Question rest{few.problem, few.chain, question.traits};
     std::vector<std::string> configs;
     for (const Solver* solver : inner_solvers(question))
       for (const std::string& config : solver->configs(rest))

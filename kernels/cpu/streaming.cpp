@@ -111,7 +111,7 @@ std::shared_ptr<const Recipe> with_streaming(
   const std::int64_t bytes = bytes_of(tensors);
   // Parts of lines whose other parts follow late are no gain: bf16 was 10 % slower by halves.
   const bool whole = lanes * static_cast<std::int64_t>(size_of(tensors.dtype)) % kLine == 0;
-  if (bytes < kFarBytes || chain.reads_previous() || !whole || !is_made_of_lines(tensors))
+  if (bytes < kFarBytes || chain.keeps_output() || !whole || !is_made_of_lines(tensors))
     return make(false);
   return std::make_shared<EitherRecipe>(make(false), make(true), Gain{bytes, kLine});
 }
@@ -120,7 +120,7 @@ std::shared_ptr<const Recipe> with_streamed_regions(
     const ChainTensors& tensors, const SplitChain& chain, std::int64_t touched,
     const std::function<std::shared_ptr<const Recipe>(bool streaming)>& make) {
   const std::int64_t bytes = bytes_of(tensors);
-  if (bytes < kFarBytes || chain.reads_previous()) return make(false);
+  if (bytes < kFarBytes || chain.keeps_output()) return make(false);
   return std::make_shared<EitherRecipe>(make(false), make(true),
                                         Gain{.bytes = bytes, .touched = touched});
 }

@@ -49,7 +49,12 @@ struct SplitChain {
   std::vector<SplitChain> sums;
   std::vector<Operand> results;  ///< what a launch writes besides the output; any may be left out
 
+  /// Whether something that follows reads the output again while the caches have it.
+  bool output_is_reread = false;
+
   bool reads_previous() const;
+  /// Whether the output had better be in the caches, for the chain or for what follows.
+  bool keeps_output() const { return reads_previous() || output_is_reread; }
 };
 
 }  // namespace fuseplan

@@ -55,8 +55,6 @@ struct Question {
   const Traits& traits;
   /// Which others a solver may use inside; nullptr: any.
   const SolverFilter* filter = nullptr;
-  /// Whether the output is read again while the caches have it.
-  bool output_is_reread = false;
 };
 
 /// A solver's answer: the conditions that were not met; none means yes.

@@ -22,7 +22,7 @@ using Texts = std::vector<std::string>;
 
 Texts pointwise(const std::string& text, const CoreRates& rates = core_rates("generic")) {
   const Problem problem = parse_problem(text);
-  const auto configs = pointwise_configs(problem, optimize(lower(problem), {}), false, rates);
+  const auto configs = pointwise_configs(problem, optimize(lower(problem), {}), rates);
   for (const PointwiseConfig& config : configs)
     EXPECT_EQ(parse_pointwise_config(to_text(config)), config) << to_text(config);
   return texts_of(configs);
@@ -65,8 +65,9 @@ TEST(PassConfigs, DefaultFollowsTheThirdLevel) {
 
 TEST(PassConfigs, WhatIsReadAgainStaysInTheCaches) {
   const Problem problem = parse_problem("f32:8x64x80x80:nchw;activation(relu)");
-  EXPECT_EQ(texts_of(pointwise_configs(problem, optimize(lower(problem), {}), true)),
-            Texts{"cached"});
+  SplitChain chain = optimize(lower(problem), {});
+  chain.output_is_reread = true;
+  EXPECT_EQ(texts_of(pointwise_configs(problem, chain)), Texts{"cached"});
 }
 
 TEST(PassConfigs, ShortRowsAreJoinedToMoreOrFewerLanes) {

@@ -122,6 +122,9 @@ bool is_plain(const View& view, DType dtype, std::size_t lanes, const SplitChain
 }
 
 TEST(Streaming, MakesNoCodeForWhatCannotOrNeedNot) {
+  SplitChain reread;
+  reread.output_is_reread = true;
+  EXPECT_TRUE(is_plain(packed({2, 64, 1, 256, 256}, 1), DType::f32, 1, reread)) << "read again";
   EXPECT_TRUE(is_plain(packed({1, 64, 1, 56, 56}, 1), DType::f32, 1)) << "small";
   EXPECT_TRUE(is_plain(packed({2, 72, 1, 256, 256}, 1), DType::f32, 1)) << "pixels within lines";
   EXPECT_TRUE(is_plain(packed({2, 64, 1, 1, 65537}, 4), DType::f32, 4)) << "planes within lines";

@@ -36,7 +36,7 @@ std::int64_t read_bytes(const Walk& walk, std::size_t elements) {
 constexpr std::int64_t kStreamingBytes = kFarBytes;
 
 bool may_store_past(const CellWalk& cells, const SplitChain& chain) {
-  return cells.walk.bytes() >= kStreamingBytes && !chain.reads_previous();
+  return cells.walk.bytes() >= kStreamingBytes && !chain.keeps_output();
 }
 
 CellWalk required_walk(const Problem& problem, const SplitChain& chain) {

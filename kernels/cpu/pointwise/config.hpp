@@ -26,8 +26,7 @@ std::string to_text(const PointwiseConfig& config);
 /// nullopt unless `text` is exactly what to_text writes for some config.
 std::optional<PointwiseConfig> parse_pointwise_config(std::string_view text);
 
-/// The tuning space; the first is the default. `keeps_output`: the chain reads what the output held
-/// before, or something after it what it holds then.
+/// The tuning space; the first is the default. `keeps_output`: SplitChain's.
 std::vector<PointwiseConfig> pointwise_configs(const Walk& walk, bool keeps_output,
                                                const CoreRates& rates);
 

@@ -76,8 +76,8 @@ std::optional<std::string> pointwise_refusal(const Problem& problem, const Split
 }
 
 std::vector<PointwiseConfig> pointwise_configs(const Problem& problem, const SplitChain& chain,
-                                               bool reread, const CoreRates& rates) {
-  return pointwise_configs(walk_of(problem, chain), chain.reads_previous() || reread, rates);
+                                               const CoreRates& rates) {
+  return pointwise_configs(walk_of(problem, chain), chain.keeps_output(), rates);
 }
 
 std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain,

@@ -19,10 +19,8 @@ namespace fuseplan::cpu {
 std::optional<std::string> pointwise_refusal(const Problem& problem, const SplitChain& chain,
                                              Isa isa);
 
-/// The tuning space; the first is the default. The problem is one that is not refused. `reread`:
-/// the output is read again while the caches have it.
+/// The tuning space; the first is the default. The problem is one that is not refused.
 std::vector<PointwiseConfig> pointwise_configs(const Problem& problem, const SplitChain& chain,
-                                               bool reread = false,
                                                const CoreRates& rates = core_rates("generic"));
 
 std::shared_ptr<const Recipe> pointwise_recipe(const Problem& problem, const SplitChain& chain,
