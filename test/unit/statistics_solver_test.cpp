@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "expr/passes.hpp"
+#include "kernels/cpu/statistics/recipe.hpp"
 #include "solve/solver.hpp"
 
 namespace fuseplan {
@@ -33,6 +34,17 @@ TEST_F(StatisticsSolver, LeavesSwitchedOffSolversAlone) {
   filter.disabled = {"cpu_direct"};
   EXPECT_FALSE(uses("cpu_direct", filter));
   EXPECT_TRUE(uses("cpu_portable", filter));
+}
+
+// Kernels inside leave in the caches what is read again there, unless memory is where it goes
+// anyway.
+TEST(StatisticsOutput, StaysInTheCachesIfTheyMayKeepIt) {
+  const auto is_kept = [](const char* text) {
+    const Problem problem = parse_problem(text);
+    return cpu::FewImages(problem, optimize(lower(problem), {})).chain.output_is_reread;
+  };
+  EXPECT_TRUE(is_kept("f32:4x96x112x112:nhwc;activation(relu);statistics(f32:1x96x1x1)"));
+  EXPECT_FALSE(is_kept("f32:16x256x56x56:nhwc;activation(relu);statistics(f32:1x256x1x1)"));
 }
 
 TEST_F(StatisticsSolver, RefusesWithoutAnyOther) {
