@@ -82,6 +82,7 @@ struct CoreRates {
   double second_level = 32;           ///< bytes a cycle
   double third_level_bytes = 20e6, third_level = 12;
   double behind = 6;
+  double third_level_asked = 12;  ///< of weights that calls before those that read them ask for
   FarLines far = {};
   ShortPlanes short_planes = {};
   /// Bytes of weights that kernels ask the caches for before they read them, where these come from

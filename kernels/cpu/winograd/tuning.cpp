@@ -19,7 +19,7 @@ constexpr double kPerTurn = 0.7;  // of a transform's: turning the vector as wel
 // Bytes per cycle that weights of this size stream at.
 double stream_rate(const CoreRates& rates, double bytes) {
   if (bytes < rates.second_level_bytes) return rates.second_level;
-  return bytes < rates.third_level_bytes ? rates.third_level : rates.behind;
+  return bytes < rates.third_level_bytes ? rates.third_level_asked : rates.behind;
 }
 
 /// Axes that are transformed.
