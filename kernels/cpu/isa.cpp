@@ -79,7 +79,7 @@ constexpr CoreRates kZen5{
     .third_level_bytes = 26e6,
     .third_level = 35,
     .behind = 9,
-    .third_level_asked = 35,
+    .asked_weights = {.bytes = 26e6, .rate = 35},
     .far = {.plane = 14, .staged = 20, .pixel = 2.5, .strided = 28, .crowded = 5},
     .weights_ahead = 16384};
 constexpr CoreRates kSapphireCaches{.first_level_ways = 12,
@@ -87,7 +87,7 @@ constexpr CoreRates kSapphireCaches{.first_level_ways = 12,
                                     .third_level_bytes = 16e6,
                                     .third_level = 6,
                                     .behind = 4.5,
-                                    .third_level_asked = 9};
+                                    .asked_weights = {.bytes = 40e6, .rate = 9}};
 
 /// What was timed with AVX-512 only.
 constexpr CoreRates with_wide_tiles(CoreRates rates) {

@@ -62,6 +62,12 @@ struct ShortPlanes {
   double halves = 1;    ///< by Strassen's products
 };
 
+/// Weights that kernels ask for during the calls before those that read them: bytes a cycle, of up
+/// to so many. More come as they do unasked.
+struct AskedWeights {
+  double bytes = 20e6, rate = 12;
+};
+
 /// What estimates of time reckon with, for one core and the vectors of an instruction set; as it
 /// stands, of a core that is not known, in its widest.
 struct CoreRates {
@@ -82,7 +88,7 @@ struct CoreRates {
   double second_level = 32;           ///< bytes a cycle
   double third_level_bytes = 20e6, third_level = 12;
   double behind = 6;
-  double third_level_asked = 12;  ///< of weights that calls before those that read them ask for
+  AskedWeights asked_weights = {};
   FarLines far = {};
   ShortPlanes short_planes = {};
   /// Bytes of weights that kernels ask the caches for before they read them, where these come from
