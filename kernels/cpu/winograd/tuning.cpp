@@ -104,7 +104,7 @@ bool spills(const WinogradPlan& plan, std::int64_t tiles) {
 // As many as do not spill. With the weights of all positions beyond every cache, more at a time pay
 // although they do, as long as a third level keeps them.
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
-  constexpr std::size_t kLargeWeights = 16 << 20;
+  constexpr std::size_t kLargeWeights = 17 << 20;
   constexpr std::int64_t kKeptFar = 24 << 20;
   if (winograd_weight_bytes(plan) > kLargeWeights && kMany * tile_bytes(plan) <= kKeptFar)
     return kMany;
@@ -125,8 +125,8 @@ std::int64_t cut_in_two(const WinogradPlan& plan) {
 using RankedTile = std::pair<double, WinogradConfig>;
 
 /// Where few pieces meet many weights, of a far third level: 9 x 3 products read inputs less often
-/// and wait less for weights. 512 to 512 channels take 0.93 to 0.95 of the time so on Intel's cores,
-/// 256 to 512 0.95.
+/// and wait less for weights. 512 to 512 channels take 0.93 to 0.95 of the time so on Intel's
+/// cores, 256 to 512 0.95.
 ProductTile product_of(const DirectShape& shape, Isa isa, const CoreRates& rates,
                        std::int64_t tiles_at_a_time) {
   const std::vector<ProductTile> fitting = product_tiles(shape, isa);
