@@ -202,7 +202,7 @@ TEST(WinogradEstimate, CutsFewTilesThatSpill) {
 
 // A tile of channels with 9 KB of weights for each is read again for each strip, from behind the
 // second-level cache: 1024 channels at 12 x 12 pixels take 24.5 ms, by Winograd's products 12.9;
-// 512 take 2.8 and 3.3. At 7 x 7 a window is one strip.
+// 512 take 2.8, by products that ask for their weights 1.7. At 7 x 7 a window is one strip.
 TEST(MatrixEstimate, KnowsWhatTheSecondLevelKeeps) {
   const auto gain_of = [](std::int64_t channels, std::int64_t pixels) {
     const Problem problem = parse_problem(
@@ -212,7 +212,8 @@ TEST(MatrixEstimate, KnowsWhatTheSecondLevelKeeps) {
   constexpr double kPays = 1 / 1.05;
   EXPECT_LT(gain_of(1024, 12), kPays);
   EXPECT_LT(gain_of(768, 12), kPays);
-  EXPECT_GT(gain_of(512, 12), kPays);
+  EXPECT_LT(gain_of(512, 12), kPays);
+  EXPECT_GT(gain_of(512, 7), kPays);
   EXPECT_GT(gain_of(1024, 7), kPays);
   const double absurd = matrix_speedup(
       parse_problem("f32:1x512x8x8:nchw;conv(f32:512x512x3x3,pad=1073741824x1073741824,"
