@@ -62,8 +62,8 @@ struct ShortPlanes {
   double halves = 1;    ///< by Strassen's products
 };
 
-/// Weights that kernels ask for during the calls before those that read them: bytes a cycle, of up
-/// to so many. More come as they do unasked.
+/// Weights that kernels ask for before they read them, during the calls before or some KB ahead:
+/// bytes a cycle, of up to so many. More come as they do unasked.
 struct AskedWeights {
   double bytes = 20e6, rate = 12;
 };

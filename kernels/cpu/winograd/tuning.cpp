@@ -104,7 +104,7 @@ bool spills(const WinogradPlan& plan, std::int64_t tiles) {
 // As many as do not spill. With the weights of all positions beyond every cache, more at a time pay
 // although they do, as long as a third level keeps them.
 std::int64_t tiles_at_a_time(const WinogradPlan& plan) {
-  constexpr std::size_t kLargeWeights = 17 << 20;
+  constexpr std::size_t kLargeWeights = 16 << 20;
   constexpr std::int64_t kKeptFar = 24 << 20;
   if (winograd_weight_bytes(plan) > kLargeWeights && kMany * tile_bytes(plan) <= kKeptFar)
     return kMany;
@@ -126,12 +126,15 @@ using RankedTile = std::pair<double, WinogradConfig>;
 
 /// Where few pieces meet many weights, of a far third level: 9 x 3 products read inputs less often
 /// and wait less for weights. Over 28 x 28 pixels 512 to 512 channels take 0.93 to 0.95 of the time
-/// so on Intel's cores, 256 to 512 0.90 to 0.92.
-ProductTile product_of(const DirectShape& shape, Isa isa, const CoreRates& rates,
-                       std::int64_t tiles_at_a_time) {
-  const std::vector<ProductTile> fitting = product_tiles(shape, isa);
-  const bool waits = tiles_at_a_time == kMany && !rates.third_level_is_near();
-  return isa == Isa::avx512 && waits && fitting.size() > 1 ? fitting[1] : fitting.front();
+/// so on Intel's cores, 256 to 512 0.90 to 0.92; 17 MB of 512 to 512 in 2x2 over 7 x 7 gain
+/// nothing.
+ProductTile product_of(const WinogradPlan& plan, const CoreRates& rates) {
+  constexpr std::size_t kManyWeights = 17 << 20;
+  const std::span<const ProductTile> tiles = product_tiles(plan.isa);
+  const bool waits = !rates.third_level_is_near() && winograd_weight_bytes(plan) > kManyWeights &&
+                     tiles_at_a_time(plan) == kMany;
+  const bool pays = waits && plan.isa == Isa::avx512 && plan.column_spread.dilation == 1;
+  return tiles[pays ? 1 : 0];
 }
 
 /// Every tile with its cost, the cheapest first.
@@ -145,9 +148,10 @@ std::vector<RankedTile> ranked_tiles(const DirectShape& shape, Isa isa, const Co
   });
   for (const auto& [rows, columns] : axes) {
     WinogradConfig config{rows->outputs, columns->outputs, product.pixels, product.vectors, 0};
-    config.tiles = tiles_at_a_time(winograd_plan(shape, isa, config));
-    const ProductTile taken = product_of(shape, isa, rates, config.tiles);
+    const WinogradPlan usual = winograd_plan(shape, isa, config);
+    const ProductTile taken = product_of(usual, rates);
     config.pixels = taken.pixels, config.vectors = taken.vectors;
+    config.tiles = tiles_at_a_time(usual);
     const WinogradPlan plan = winograd_plan(shape, isa, config);
     config.tiles = cut_in_two(plan);
     tiles.emplace_back(cost_of(plan, rates), config);
