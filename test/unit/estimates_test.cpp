@@ -150,7 +150,7 @@ TEST(WinogradEstimate, KnowsWhatTransformedTilesTake) {
 // Weights that are asked for come from a far third level faster than others: tiles with more of
 // them pay. 256 to 256 over 56 x 56 pixels take 7.3 ms in 4x4 and 9.3 in 2x4, over 14 x 14 604 and
 // 640 to 740 us; 512 to 512 over 7 x 7 0.92 in 2x2, in 2x4 1.0, directly 1.12, over 14 x 14 2.33 in
-// 4x4 and 2.51 in 2x4. Of many weights 9 x 3 products take 0.93 to 0.95 of what 14 x 2 do.
+// 4x4 and 2.51 in 2x4. Of more than 17 MB 9 x 3 products take 0.90 to 0.95 of what 14 x 2 do.
 TEST(WinogradEstimate, KnowsWhatAskedWeightsTake) {
   const auto first_of = [](const char* text) {
     return to_text(first_winograd_config(parse_problem(text), Isa::avx512, core_rates("sapphire")));

@@ -128,13 +128,12 @@ using RankedTile = std::pair<double, WinogradConfig>;
 /// and wait less for weights. Over 28 x 28 pixels 512 to 512 channels take 0.93 to 0.95 of the time
 /// so on Intel's cores, 256 to 512 0.90 to 0.92; 17 MB of 512 to 512 in 2x2 over 7 x 7 gain
 /// nothing.
-ProductTile product_of(const WinogradPlan& plan, const CoreRates& rates) {
+ProductTile product_of(const WinogradPlan& plan, const CoreRates& rates, std::int64_t at_a_time) {
   constexpr std::size_t kManyWeights = 17 << 20;
-  const std::span<const ProductTile> tiles = product_tiles(plan.isa);
-  const bool waits = !rates.third_level_is_near() && winograd_weight_bytes(plan) > kManyWeights &&
-                     tiles_at_a_time(plan) == kMany;
+  const bool waits = at_a_time == kMany && winograd_weight_bytes(plan) > kManyWeights &&
+                     !rates.third_level_is_near();
   const bool pays = waits && plan.isa == Isa::avx512 && plan.column_spread.dilation == 1;
-  return tiles[pays ? 1 : 0];
+  return product_tiles(plan.isa)[pays ? 1 : 0];
 }
 
 /// Every tile with its cost, the cheapest first.
@@ -149,9 +148,9 @@ std::vector<RankedTile> ranked_tiles(const DirectShape& shape, Isa isa, const Co
   for (const auto& [rows, columns] : axes) {
     WinogradConfig config{rows->outputs, columns->outputs, product.pixels, product.vectors, 0};
     const WinogradPlan usual = winograd_plan(shape, isa, config);
-    const ProductTile taken = product_of(usual, rates);
-    config.pixels = taken.pixels, config.vectors = taken.vectors;
     config.tiles = tiles_at_a_time(usual);
+    const ProductTile taken = product_of(usual, rates, config.tiles);
+    config.pixels = taken.pixels, config.vectors = taken.vectors;
     const WinogradPlan plan = winograd_plan(shape, isa, config);
     config.tiles = cut_in_two(plan);
     tiles.emplace_back(cost_of(plan, rates), config);
