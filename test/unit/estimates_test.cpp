@@ -160,7 +160,9 @@ TEST(WinogradEstimate, KnowsWhatAskedWeightsTake) {
   EXPECT_EQ(first_of("f32:1x512x7x7:nhwc;conv(f32:512x512x3x3,pad=1x1)"), "2x2,14x2,tiles=112");
   EXPECT_EQ(first_of("f32:1x512x14x14:nhwc;conv(f32:512x512x3x3,pad=1x1)"), "4x4,9x3,tiles=112");
   EXPECT_EQ(first_of("f32:1x256x28x28:nhwc;conv(f32:512x256x3x3,pad=1x1)"), "4x4,9x3,tiles=112");
-  // Pieces are whole runs of dilated tiles.
+  // Pieces are whole runs of dilated tiles: 9 hold one of 5, or none of 10.
+  EXPECT_EQ(first_of("f32:1x512x40x40:nhwc;conv(f32:512x512x3x3,pad=5x5,dilation=5x5)"),
+            "4x4,14x2,tiles=112");
   EXPECT_EQ(first_of("f32:1x512x40x40:nhwc;conv(f32:512x512x3x3,pad=10x10,dilation=10x10)"),
             "4x4,14x2,tiles=112");
 }
