@@ -25,9 +25,11 @@ void run_random_rows(cpu::Isa isa, Random& random, const Size& size) {
                      .streaming = random.between(0, 2) == 0};
   for (int i = 0; i < size.elements; ++i)
     spec.elements.push_back({any_dtype(random), random.between(0, 2) != 0});
+  if (!spec.streaming && random.between(0, 3) == 0)
+    spec.lanes = random.between(1, 4) * cpu::lanes_of(isa);
   const std::int64_t rows = random.between(1, size.max_rows),
-                     lanes = random.between(1, size.max_lanes);
-  spec.touching = lanes >= 16 && random.between(0, 1) != 0;
+                     lanes = spec.lanes == 0 ? random.between(1, size.max_lanes) : spec.lanes;
+  spec.touching = spec.lanes == 0 && lanes >= 16 && random.between(0, 1) != 0;
   const bool gaps = !spec.touching;
   const auto turned = [&] { return gaps && random.between(0, 2) == 0; };
   RowsTensor input(spec.input, rows, lanes, gaps, random, turned()),

@@ -22,7 +22,10 @@ class RowsEmitter {
         leaves_(code_, spec),
         unroll_(vectors_per_turn(spec.body)) {}
 
-  std::vector<std::byte> emit() {
+  std::vector<std::byte> emit() { return spec_.lanes == 0 ? any_lanes() : fixed_lanes(); }
+
+ private:
+  std::vector<std::byte> any_lanes() {
     VectorCode& c = code_;
     Xbyak::Label row, main, head, spanning, done, next;
     c.enter();
@@ -69,7 +72,27 @@ class RowsEmitter {
     return c.finish();
   }
 
- private:
+  std::vector<std::byte> fixed_lanes() {
+    VectorCode& c = code_;
+    Xbyak::Label row;
+    c.enter();
+    leaves_.start(RowsLeaves::Rows::many);
+    hoist_constants();
+    c.mov(RowsLeaves::count(),
+          c.ptr[RowsLeaves::call() + static_cast<int>(offsetof(RowsCall, rows))]);
+    c.xor_(RowsLeaves::lane().cvt32(), RowsLeaves::lane().cvt32());
+    c.align(32);
+    c.L(row);
+    leaves_.start_row();
+    neighbours(static_cast<int>(spec_.lanes / c.lanes()));
+    leaves_.next_row();
+    c.dec(RowsLeaves::count());
+    c.jnz(row);
+    c.leave();
+    leaves_.storage().emit_tables();
+    return c.finish();
+  }
+
   void copy_word(int word, std::size_t offset) {
     code_.mov(code_.rax, code_.ptr[RowsLeaves::call() + static_cast<int>(offset)]);
     code_.mov(code_.stack_word(word), code_.rax);

@@ -35,6 +35,9 @@ struct RowsSpec {
     std::int64_t lane_stride = 0;  ///< bytes, where lanes are not contiguous; 0 otherwise
   };
   std::vector<Element> elements;  ///< by SplitChain::elements index
+  /// Every call's lanes where they are few whole vectors: a row is code without a loop then.
+  /// 0: calls say how many. Neither touching nor streaming.
+  std::int64_t lanes = 0;
   /// Rows follow one another without a gap in every tensor that has lanes, and hold at least 16 of
   /// them: vectors may then span two rows, and only the first and last of a call are partial.
   /// Channel values along lanes continue for 16 lanes behind the row's last with those of the next

@@ -38,6 +38,10 @@ int WinogradPlan::largest_piece() const {
   return static_cast<int>(ceil_div(tiles / run, pieces) * run);
 }
 
+int WinogradPlan::piece_sizes() const {
+  return tiles / column_spread.dilation % pieces == 0 ? 1 : 2;
+}
+
 Segment WinogradPlan::segment(std::int64_t first, std::int64_t last) const {
   Segment segment;
   segment.column = first % tile_columns;
@@ -70,11 +74,9 @@ TileSpec WinogradPlan::product_spec(int pixels, int vectors) const {
 std::vector<TileSpec> WinogradPlan::specs() const {
   std::vector<TileSpec> all;
   const auto add = [&](int vectors) {
-    for (int runs_less = 0; runs_less < 2; ++runs_less) {
-      // Pieces of one run have none that is smaller; the slot keeps the order simple.
-      const auto run = static_cast<int>(column_spread.dilation);
-      all.push_back(product_spec(std::max(run, largest_piece() - runs_less * run), vectors));
-    }
+    for (int runs_less = 0; runs_less < piece_sizes(); ++runs_less)
+      all.push_back(product_spec(
+          largest_piece() - runs_less * static_cast<int>(column_spread.dilation), vectors));
   };
   add(config.vectors);
   if (tail_vectors != config.vectors) add(tail_vectors);
@@ -82,7 +84,7 @@ std::vector<TileSpec> WinogradPlan::specs() const {
 }
 
 std::size_t WinogradPlan::kernel_of(std::int64_t tiles_of_piece, std::int64_t channel_tile) const {
-  const std::int64_t tail = vectors_of(channel_tile) != config.vectors ? 2 : 0;
+  const std::int64_t tail = vectors_of(channel_tile) != config.vectors ? piece_sizes() : 0;
   return static_cast<std::size_t>(tail +
                                   (largest_piece() - tiles_of_piece) / column_spread.dilation);
 }

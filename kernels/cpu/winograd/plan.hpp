@@ -67,6 +67,7 @@ struct WinogradPlan {
 
   Range piece(std::int64_t index) const;  ///< its tiles: whole runs, as many but for one
   int largest_piece() const;
+  int piece_sizes() const;  ///< 1 if all are of the largest, or 2: others have one run less
   /// Whole runs, so that a segment is neighbouring outputs.
   std::int64_t segment_tiles() const {
     return kSegmentColumns / column_spread.run() * column_spread.dilation;

@@ -54,8 +54,7 @@ class WinogradRecipe final : public Recipe {
     if (streams_weights(plan_))
       functions.push_back(
           {"winograd_filter_streaming", emit_filter_transform(isa, rows, columns, true)});
-    functions.push_back(
-        {"winograd_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.isa))});
+    functions.push_back({"winograd_rows", emit_rows(pixel_rows())});
     if (!chain_.channels.roots.empty())
       functions.push_back(
           {"winograd_channels", emit_channel_prologue(chain_, plan_.isa, plan_.outputs())});
@@ -67,6 +66,14 @@ class WinogradRecipe final : public Recipe {
   }
 
  private:
+  /// Whole tiles of channels-last outputs are rows of one length.
+  RowsSpec pixel_rows() const {
+    RowsSpec rows = rows_spec(plan_.shape.tensors(), chain_, plan_.isa);
+    const bool is_whole = plan_.outputs() % plan_.width() == 0;
+    if (rows.lanes_are_channels && is_whole) rows.lanes = plan_.width();
+    return rows;
+  }
+
   WinogradPlan plan_;
   SplitChain chain_;
 };
