@@ -72,12 +72,16 @@ FP_FN unsigned fp_as_bits(float value) {
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+/// 2^exponent in the range of normal numbers, of which ldexpf would take ten times as long.
+FP_FN float fp_two_to(int exponent) {
+  return fp_as_float(static_cast<unsigned>(exponent + 127) << 23);
+}
 FP_FN float fp_half_to_float(unsigned short bits) {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
   const float sign = bits >> 15 ? -1.0f : 1.0f;
   if (exponent == 31) return mantissa != 0 ? NAN : sign * INFINITY;
-  if (exponent == 0) return sign * ldexpf(static_cast<float>(mantissa), -24);
-  return sign * ldexpf(static_cast<float>(mantissa + 1024), exponent - 25);
+  if (exponent == 0) return sign * static_cast<float>(mantissa) * 0x1p-24f;
+  return sign * static_cast<float>(mantissa + 1024) * fp_two_to(exponent - 25);
 }
 FP_FN unsigned short fp_float_to_half(float value) {
   const unsigned sign = fp_as_bits(value) >> 16 & 0x8000u;
@@ -86,8 +90,8 @@ FP_FN unsigned short fp_float_to_half(float value) {
   if (magnitude >= 65520.0f) return static_cast<unsigned short>(sign | 0x7c00u);
   // Steps of a half near the value: 2^-24 below 2^-14, else 2^-10 of its power of two.
   const int exponent = magnitude < 0x1p-14f ? -14 : ilogbf(magnitude);
-  const float steps =
-      nearbyintf(ldexpf(magnitude, 10 - exponent));  // 2048 carries into the exponent
+  // 2048 carries into the exponent.
+  const float steps = nearbyintf(magnitude * fp_two_to(10 - exponent));
   const int rest = magnitude < 0x1p-14f ? 0 : (exponent + 14) * 1024;
   return static_cast<unsigned short>(sign | static_cast<unsigned>(rest + static_cast<int>(steps)));
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,7 +24,7 @@ Random::Random(std::uint64_t seed, std::uint64_t stream)
     : engine_(seed + stream * 0x9e3779b97f4a7c15u) {}
 
 double Random::uniform(double low, double high) {
-  return low + (high - low) * std::ldexp(static_cast<double>(engine_() >> 11), -53);
+  return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53;
 }
 
 std::int64_t Random::between(std::int64_t low, std::int64_t high) {
@@ -39,9 +38,9 @@ void Random::fill(HostTensor& tensor, double low, double high) {
     scale = (range->high - range->low + 1) / 2;
     shift = (range->high + range->low) / 2;
   }
-  Dims index(tensor.dims().size(), 0);
-  do tensor.set(index, shift + scale * uniform(low, high));
-  while (advance(index, tensor.dims()));
+  std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+  for (double& value : values) value = shift + scale * uniform(low, high);
+  tensor.set_values(values);
 }
 
 }  // namespace fuseplan::test

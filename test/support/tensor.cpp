@@ -112,6 +112,17 @@ std::int64_t HostTensor::offset(const Dims& index) const {
   return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});
 }
 
+/// What lies between is left out: `visit` gets the offset of each element, in order of index.
+template <typename F>
+void HostTensor::for_each_offset(const F& visit) const {
+  Dims index(dims_.size() - 1, 0);
+  const Dims outer(dims_.begin(), dims_.end() - 1);
+  do {
+    const std::int64_t first = offset(index);
+    for (std::int64_t i = 0; i < dims_.back(); ++i) visit(first + i * strides_.back());
+  } while (advance(index, outer));
+}
+
 double HostTensor::get_at(std::int64_t offset) const { return load_element(type_, data(), offset); }
 
 void HostTensor::set_at(std::int64_t offset, double value) {
@@ -119,17 +130,13 @@ void HostTensor::set_at(std::int64_t offset, double value) {
 }
 
 void HostTensor::fill(double value) {
-  Dims index(dims_.size(), 0);
-  do set(index, value);
-  while (advance(index, dims_));
+  for_each_offset([&](std::int64_t offset) { set_at(offset, value); });
 }
 
 std::vector<double> HostTensor::values() const {
   std::vector<double> result;
   result.reserve(static_cast<std::size_t>(elements()));
-  Dims index(dims_.size(), 0);
-  do result.push_back(get(index));
-  while (advance(index, dims_));
+  for_each_offset([&](std::int64_t offset) { result.push_back(get_at(offset)); });
   return result;
 }
 
@@ -138,18 +145,15 @@ void HostTensor::set_values(std::span<const double> values) {
     throw std::invalid_argument(
         fmt::format("{} values for a {} tensor", values.size(), to_text(dims_)));
   std::size_t next = 0;
-  Dims index(dims_.size(), 0);
-  do set(index, values[next++]);
-  while (advance(index, dims_));
+  for_each_offset([&](std::int64_t offset) { set_at(offset, values[next++]); });
 }
 
 std::string HostTensor::damage() const {
-  std::vector<bool> owned(storage_.size());
-  Dims index(dims_.size(), 0);
-  do {
-    const std::size_t first = start_ + static_cast<std::size_t>(offset(index)) * size_of(type_);
-    for (std::size_t i = 0; i < size_of(type_); ++i) owned[first + i] = true;
-  } while (advance(index, dims_));
+  std::vector<char> owned(storage_.size());
+  const std::size_t size = size_of(type_);
+  for_each_offset([&](std::int64_t offset) {
+    std::fill_n(owned.data() + start_ + static_cast<std::size_t>(offset) * size, size, 1);
+  });
   for (std::size_t i = 0; i < storage_.size(); ++i) {
     if (owned[i] || storage_[i] == kCanary[(i + start_) % 2]) continue;
     const auto at = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(start_);

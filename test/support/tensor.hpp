@@ -81,6 +81,8 @@ class HostTensor {
 
  private:
   void allocate();
+  template <typename F>
+  void for_each_offset(const F& visit) const;
 
   Element type_;
   Dims dims_, strides_;
