@@ -76,7 +76,7 @@ Dims permuted(const Dims& dims, Random& random) {
 
 HostTensor::HostTensor(Element type, Dims dims, Dims strides, int misalign)
     : type_(type), dims_(std::move(dims)), strides_(std::move(strides)), misalign_(misalign) {
-  if (dims_.size() != strides_.size() || element_count(dims_) <= 0)
+  if (dims_.empty() || dims_.size() != strides_.size() || element_count(dims_) <= 0)
     throw std::invalid_argument("a test tensor needs positive lengths and a stride for each");
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < dims_.size(); ++axis)
@@ -112,7 +112,6 @@ std::int64_t HostTensor::offset(const Dims& index) const {
   return std::inner_product(index.begin(), index.end(), strides_.begin(), std::int64_t{0});
 }
 
-/// What lies between is left out: `visit` gets the offset of each element, in order of index.
 template <typename F>
 void HostTensor::for_each_offset(const F& visit) const {
   Dims index(dims_.size() - 1, 0);

@@ -81,6 +81,7 @@ class HostTensor {
 
  private:
   void allocate();
+  /// Calls `visit` with each element's offset, in order of index.
   template <typename F>
   void for_each_offset(const F& visit) const;
 

@@ -86,7 +86,7 @@ TEST_P(WinogradConv, EveryTileAtStrideTwo) {
     ++number;
     run(problem, cpu::winograd_configs(problem, GetParam().isa));
   }
-  run(problem({{1, 20, 7, 150}, {40, 20, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
+  run(problem({{1, 20, 7, 150}, {64, 20, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
               Tail::everything));
   run(problem({{1, 32, 161, 160}, {8, 32, 3, 3}, {{1, 1}, {1, 1}, {2, 2}, {1, 1}, 1}},
               Tail::add_gelu));
@@ -115,7 +115,7 @@ TEST_P(WinogradConv, EveryTileUnderDilation) {
     run(problem, configs);
   }
   EXPECT_GT(tiles, 120);
-  run(problem({{1, 20, 9, 150}, {40, 20, 3, 3}, {{2, 3}, {2, 3}, {1, 1}, {2, 3}, 1}},
+  run(problem({{1, 20, 9, 150}, {64, 20, 3, 3}, {{2, 3}, {2, 3}, {1, 1}, {2, 3}, 1}},
               Tail::everything));
   run(problem({{1, 32, 161, 160}, {8, 32, 3, 3}, {{2, 2}, {2, 2}, {1, 1}, {2, 2}, 1}},
               Tail::add_gelu));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/status.hpp"
 #include "kernels/cpu/chain_frame.hpp"
 #include "kernels/cpu/emit/rows_leaves.hpp"
 
@@ -74,6 +75,8 @@ class RowsEmitter {
 
   std::vector<std::byte> fixed_lanes() {
     VectorCode& c = code_;
+    require(spec_.lanes % c.lanes() == 0 && !spec_.touching && !spec_.streaming,
+            Status::InternalError, "rows of {} lanes are no whole vectors apart", spec_.lanes);
     Xbyak::Label row;
     c.enter();
     leaves_.start(RowsLeaves::Rows::many);
@@ -89,7 +92,6 @@ class RowsEmitter {
     c.dec(RowsLeaves::count());
     c.jnz(row);
     c.leave();
-    leaves_.storage().emit_tables();
     return c.finish();
   }
 
@@ -106,9 +108,9 @@ class RowsEmitter {
     trial.code_.enter();
     trial.leaves_.start(RowsLeaves::Rows::many);
     const std::size_t before = trial.code_.vectors().free();
-    trial.leaves_.storage().begin_partial(RowsLeaves::count());
+    if (spec_.lanes == 0) trial.leaves_.storage().begin_partial(RowsLeaves::count());
     trial.vector(0, false);
-    trial.vector(0, true);
+    if (spec_.lanes == 0) trial.vector(0, true);
     if (spec_.touching) trial.leaves_.blend_next_row();
     const std::size_t needed = before - trial.code_.vectors().lowest();
     for (const std::uint32_t value : trial.code_.used_constants())

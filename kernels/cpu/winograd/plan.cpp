@@ -29,18 +29,15 @@ std::int64_t tile_rows(const TileSpread& spread, std::int64_t length) {
 }  // namespace
 
 Range WinogradPlan::piece(std::int64_t index) const {
-  const std::int64_t run = column_spread.dilation, runs = tiles / run;
-  return {runs * index / pieces * run, runs * (index + 1) / pieces * run};
+  const std::int64_t run = column_spread.dilation;
+  return {runs() * index / pieces * run, runs() * (index + 1) / pieces * run};
 }
 
 int WinogradPlan::largest_piece() const {
-  const std::int64_t run = column_spread.dilation;
-  return static_cast<int>(ceil_div(tiles / run, pieces) * run);
+  return static_cast<int>(ceil_div(runs(), pieces) * column_spread.dilation);
 }
 
-int WinogradPlan::piece_sizes() const {
-  return tiles / column_spread.dilation % pieces == 0 ? 1 : 2;
-}
+int WinogradPlan::piece_sizes() const { return runs() % pieces == 0 ? 1 : 2; }
 
 Segment WinogradPlan::segment(std::int64_t first, std::int64_t last) const {
   Segment segment;

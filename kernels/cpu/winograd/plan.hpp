@@ -93,6 +93,7 @@ struct WinogradPlan {
   std::int64_t weights_stride(std::int64_t channel_tile) const;
 
  private:
+  std::int64_t runs() const { return tiles / column_spread.dilation; }
   TileSpec product_spec(int pixels, int vectors) const;
 };
 
