@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "base/containers.hpp"
 #include "kernels/cpu/grouped/tile_kernel.hpp"
 
 namespace fuseplan::cpu {
@@ -44,28 +45,33 @@ class ChannelTiles final : public TileKernel {
 
   // The tile below reads these pixels next, and the second-level cache keeps them until then.
   void start_tile(const RowTile& tile) override {
+    find_reads(tile);
     if (!plan_.config.ahead) return;
+    const std::int64_t next = tile.columns * g_.stride[2];  // where the next tile's begin
     each_row_below([&](std::int64_t row) {
-      each_column(tile, [&](std::int64_t column) {
-        code_.prefetcht1(ptr[x() + static_cast<int>(offset_of(row, column))]);
-      });
+      for (std::int64_t column = tile.low; column < std::min(tile.high, next); ++column)
+        if (!reads_of(tile, column).empty())
+          code_.prefetcht1(ptr[x() + static_cast<int>(offset_of(row, column))]);
     });
   }
 
-  /// Calls `body` for the input columns that the tile reads before the next one's first.
-  template <typename Body>
-  void each_column(const RowTile& tile, const Body& body) const {
-    const std::int64_t next = tile.columns * g_.stride[2];
-    for (std::int64_t column = tile.low; column < std::min(tile.high, next); ++column)
-      for (int tap = 0; tap < g_.filter[2]; ++tap)
-        if (reads(tile, column, tap)) {
-          body(column);
-          break;
-        }
+  /// An output that reads a column of the input through a tap.
+  struct Read {
+    int tap, output;
+  };
+  using Reads = SmallVector<Read, 8>;
+
+  void find_reads(const RowTile& tile) {
+    reads_.assign(static_cast<std::size_t>(tile.high - tile.low), {});
+    for (int tap = 0; tap < g_.filter[2]; ++tap)
+      for (int output = 0; output < tile.columns; ++output) {
+        if (!tile.reads(g_, output, tap)) continue;
+        const std::int64_t column = output * g_.stride[2] + tap * g_.dilation[2];
+        reads_[static_cast<std::size_t>(column - tile.low)].push_back({tap, output});
+      }
   }
-  bool reads(const RowTile& tile, std::int64_t column, int tap) const {
-    const std::int64_t at = column - tap * g_.dilation[2];
-    return at >= 0 && at % g_.stride[2] == 0 && at / g_.stride[2] < tile.columns;
+  const Reads& reads_of(const RowTile& tile, std::int64_t column) const {
+    return reads_[static_cast<std::size_t>(column - tile.low)];
   }
 
   void sum_plane(const RowTile& tile) override {
@@ -86,15 +92,12 @@ class ChannelTiles final : public TileKernel {
 
   void sum_pixel(const RowTile& tile, std::int64_t row, std::int64_t column,
                  const std::vector<Hit>& hits) {
-    bool loaded = false;
+    const Reads& reads = reads_of(tile, column);
+    if (reads.empty()) return;
+    load(row, column);
     for (const Hit& hit : hits)
-      for (int tap = 0; tap < g_.filter[2]; ++tap) {
-        if (!reads(tile, column, tap)) continue;
-        if (!loaded) load(row, column);
-        loaded = true;
-        const auto to = static_cast<int>((column - tap * g_.dilation[2]) / g_.stride[2]);
-        add_product(sum(hit.row * tile.columns + to), hit.tap_row, tap);
-      }
+      for (const auto& [tap, output] : reads)
+        add_product(sum(hit.row * tile.columns + output), hit.tap_row, tap);
   }
 
   void add_product(const Vec& sum, int tap_row, int tap) {
@@ -148,6 +151,7 @@ class ChannelTiles final : public TileKernel {
 
   const Xbyak::Opmask kWanted{2};
   const Budget budget_;
+  std::vector<Reads> reads_;  ///< of the tile being emitted, by column
   int turn_ = 0;
 };
 
