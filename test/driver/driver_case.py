@@ -21,6 +21,8 @@ class DriverCase(unittest.TestCase):
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith("FUSEPLAN_")}
         self.environment["FUSEPLAN_CACHE_DIR"] = os.path.join(self.folder.name, "cache")
+        # Beside other tests threads of one measurement would wait for each other; --threads decides.
+        self.environment["OMP_NUM_THREADS"] = "1"
 
     def tearDown(self):
         self.folder.cleanup()

@@ -115,6 +115,11 @@ class Driver(DriverCase):
                     if level == "portable":
                         self.assertEqual({r["solver"] for r in reports}, {"cpu_portable"})
 
+    def test_two_threads(self):
+        reports = self.run_json("run", "--list", "smallest.csv", "--threads", "2", "-i", "1")
+        self.assertGreater(len(reports), 1)
+        self.assertTrue(all(report["verified"] for report in reports))
+
     def test_miopen_command_lines(self):
         for mode in range(7):
             for layout in ("NCHW", "NHWC"):
