@@ -49,16 +49,10 @@ double decode_integer(const IntegerRange& range, std::uint32_t bits) {
 }
 
 const Format& format_of(Element type) {
-  switch (type) {
-    case Element::f16:
-      return kF16;
-    case Element::f32:
-      return kF32;
-    case Element::bf16:
-      return kBf16;
-    default:
-      throw std::invalid_argument("not a storage type of the tests");
-  }
+  if (type == Element::f32) return kF32;
+  if (type == Element::f16) return kF16;
+  if (type != Element::bf16) throw std::invalid_argument("not a storage type of the tests");
+  return kBf16;
 }
 
 int sign_shift(const Format& format) { return static_cast<int>(format.bytes) * 8 - 1; }
