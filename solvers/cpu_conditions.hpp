@@ -119,7 +119,7 @@ Config config_of(std::optional<Config> (*parse)(std::string_view), std::string_v
 
 /// A kernel family's own last word: nothing, or a sentence about the layout it cannot take.
 inline void need_layout(Verdict& verdict, const std::optional<std::string>& refusal) {
-  verdict.need(!refusal, RejectCode::Layout, "layout", refusal.value_or(""),
+  verdict.need(!refusal, RejectCode::Layout, "layout", refusal ? std::string_view(*refusal) : "",
                "contiguous channels (NHWC) or contiguous rows (NCHW)",
                "use one layout for input and output");
 }

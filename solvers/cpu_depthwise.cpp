@@ -46,6 +46,19 @@ class CpuDepthwise final : public Solver {
                                          rates_of(question)));
   }
 
+  std::string first_config(const Question& question) const override {
+    if (!in_tiles(question)) return std::string(kStaged);
+    return to_text(cpu::first_grouped_config(question.problem, question.chain, target_of(question),
+                                             rates_of(question)));
+  }
+
+  bool offers(const Question& question, std::string_view config) const override {
+    if (!in_tiles(question)) return config == kStaged;
+    return is_among(cpu::grouped_configs(question.problem, question.chain, target_of(question),
+                                         rates_of(question)),
+                    cpu::parse_grouped_config, config);
+  }
+
   Kernel build(const Question& question, std::string_view config) const override {
     const auto& [problem, chain, traits, filter] = question;
     if (config == kStaged) return {"cpu_depthwise", depthwise_recipe(problem, chain, traits.isa)};

@@ -42,6 +42,17 @@ class CpuGrouped final : public Solver {
                                          rates_of(question)));
   }
 
+  std::string first_config(const Question& question) const override {
+    return to_text(cpu::first_grouped_config(question.problem, question.chain, target_of(question),
+                                             rates_of(question)));
+  }
+
+  bool offers(const Question& question, std::string_view config) const override {
+    return is_among(cpu::grouped_configs(question.problem, question.chain, target_of(question),
+                                         rates_of(question)),
+                    cpu::parse_grouped_config, config);
+  }
+
   Kernel build(const Question& question, std::string_view config) const override {
     const auto parsed = config_of(cpu::parse_grouped_config, id(), config);
     return {"cpu_grouped",

@@ -96,10 +96,11 @@ CodeMemory::CodeMemory(std::span<const std::byte> code) {
   memory_ = map_and_protect(code, bytes_);
   guarded_ = memory_ != nullptr;
   if (memory_ == nullptr) memory_ = map_memory_file(code, bytes_);
-  require(memory_ != nullptr, Status::UnsupportedOp,
-          "this system allows no generated code: neither mprotect(PROT_EXEC) nor an executable "
-          "memory file ({})",
-          std::strerror(errno));
+  if (memory_ != nullptr) return;
+  fail(Status::UnsupportedOp,
+       "this system allows no generated code: neither mprotect(PROT_EXEC) nor an executable "
+       "memory file ({})",
+       std::strerror(errno));
 }
 
 CodeMemory::~CodeMemory() {

@@ -34,6 +34,8 @@ const FnInfo& info_of(Fn fn) { return kFunctions[static_cast<std::size_t>(fn)]; 
 int function_count() { return static_cast<int>(std::size(kFunctions)); }
 
 Ref Graph::push(const Node& node) {
+  constexpr std::size_t kUsual = 16;  // nodes, more than most chains have
+  if (nodes_.capacity() == 0) nodes_.reserve(kUsual);
   const int arity = node.leaf == Leaf::none ? info_of(node.fn).arity : 0;
   for (int i = 0; i < 3; ++i) {
     const Ref arg = node.args[static_cast<std::size_t>(i)];
@@ -57,6 +59,7 @@ void extend_rates(const Graph& graph, std::vector<Rate>& rates) {
 
 std::vector<Rate> rates_of(const Graph& graph) {
   std::vector<Rate> rates;
+  rates.reserve(static_cast<std::size_t>(graph.size()));
   extend_rates(graph, rates);
   return rates;
 }

@@ -37,6 +37,7 @@ Interval in_f32(const Interval& exact) {
 class Intervals {
  public:
   explicit Intervals(const Graph& graph) : graph_(graph) {
+    all.reserve(static_cast<std::size_t>(graph.size()));
     for (Ref i = 0; i < graph.size(); ++i) all.push_back(in_f32(of(graph[i])));
   }
   std::vector<Interval> all;

@@ -175,6 +175,7 @@ void settle(std::vector<Operand>& operands, Leaf leaf, std::initializer_list<Exp
   if (std::ranges::all_of(read, stays)) return;
   for (Expr* expr : exprs) {
     Expr settled{{}, expr->roots};
+    settled.graph.reserve(expr->graph.size());
     for (Ref ref = 0; ref < expr->graph.size(); ++ref) {
       Node node = expr->graph[ref];
       if (node.leaf == leaf) node.index = renumbered[static_cast<std::size_t>(node.index)];

@@ -19,6 +19,10 @@ class Folding {
       : expr_(expr), uses_(use_counts(expr)), rates_(rates_of(expr.graph)) {}
 
   int run() {
+    const auto size = static_cast<std::size_t>(expr_.graph.size());
+    forms_.reserve(size);
+    moved_.reserve(size);
+    graph_.reserve(2 * expr_.graph.size());
     for (Ref ref = 0; ref < expr_.graph.size(); ++ref) {
       forms_.push_back(form_of(ref));
       moved_.push_back(kNoRef);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace fuseplan {
 namespace {
@@ -27,8 +28,7 @@ const RejectionInfo* find(RejectCode code) {
 
 void apply_filter(const Solver& solver, const SolverFilter& filter, Verdict& verdict) {
   verdict.need(filter.pinned.empty() || filter.pinned == solver.id(), RejectCode::SwitchedOff,
-               "solver", std::string(solver.id()), filter.pinned,
-               "the plan asks for one solver only");
+               "solver", solver.id(), filter.pinned, "the plan asks for one solver only");
   verdict.need(std::find(filter.disabled.begin(), filter.disabled.end(), solver.id()) ==
                    filter.disabled.end(),
                RejectCode::SwitchedOff, "solver", "disabled", "enabled",
@@ -66,11 +66,11 @@ std::string Traits::to_text() const {
                      extensions.tiles_int8 ? "+tiles_int8" : "");
 }
 
-void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string got,
-                   std::string need, std::string_view hint, int op) {
+void Verdict::need(bool holds, RejectCode code, std::string_view field, std::string_view got,
+                   std::string_view need, std::string_view hint, int op) {
   if (holds) return;
-  rejections_.push_back(
-      {code, solver_, op, std::string(field), std::move(got), std::move(need), std::string(hint)});
+  rejections_.push_back({code, std::string(solver_), op, std::string(field), std::string(got),
+                         std::string(need), std::string(hint)});
 }
 
 std::string Solver::first_config(const Question& question) const {
@@ -105,8 +105,7 @@ Selection select_solvers(const Question& question, const SolverFilter& filter) {
     if (verdict.accepted()) {
       selection.accepted.push_back(solver);
     } else {
-      const auto& why = verdict.rejections();
-      selection.rejections.insert(selection.rejections.end(), why.begin(), why.end());
+      std::ranges::move(verdict.take_rejections(), std::back_inserter(selection.rejections));
     }
   }
   std::ranges::stable_sort(selection.accepted, {},

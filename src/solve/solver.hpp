@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "expr/chain.hpp"
@@ -60,15 +61,17 @@ struct Question {
 /// A solver's answer: the conditions that were not met; none means yes.
 class Verdict {
  public:
+  /// `solver`: an id, which lives as long as the library.
   explicit Verdict(std::string_view solver) : solver_(solver) {}
   /// States one condition. If it does not hold, it becomes a rejection.
-  void need(bool holds, RejectCode code, std::string_view field, std::string got, std::string need,
-            std::string_view hint = {}, int op = -1);
+  void need(bool holds, RejectCode code, std::string_view field, std::string_view got,
+            std::string_view need, std::string_view hint = {}, int op = -1);
   bool accepted() const { return rejections_.empty(); }
   const std::vector<Rejection>& rejections() const { return rejections_; }
+  std::vector<Rejection> take_rejections() { return std::move(rejections_); }
 
  private:
-  std::string solver_;
+  std::string_view solver_;
   std::vector<Rejection> rejections_;
 };
 

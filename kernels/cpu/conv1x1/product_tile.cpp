@@ -17,13 +17,13 @@ const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13, r14, r15};
 
 class ProductEmitter {
  public:
-  ProductEmitter(const ProductSpec& spec, FinishNeeds& needs)
+  explicit ProductEmitter(const ProductSpec& spec)
       : spec_(spec),
         code_(spec.loop.isa),
         storage_(code_, {rdx, rax, rsi}),
         loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kAhead, kAhead}),
         pointers_(code_, spec_.finish, kPointers),
-        finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
+        finisher_(code_, spec_.finish, pointers_, storage_) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -146,13 +146,13 @@ class ProductEmitter {
 
 }  // namespace
 
-std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs) {
+std::vector<std::byte> emit_product(const ProductSpec& spec) {
   require(product_fits(spec.loop.isa, spec.loop.rows, spec.loop.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.loop.rows,
           spec.loop.vectors);
   require(spec.slice == 0 || !spec.prefetch_scalars, Status::InternalError,
           "a kernel asks for weights or for scalars");
-  return ProductEmitter(spec, needs).emit();
+  return ProductEmitter(spec).emit();
 }
 
 }  // namespace fuseplan::cpu

@@ -11,8 +11,6 @@
 
 namespace fuseplan::cpu {
 
-class FinishNeeds;
-
 /// One kernel: tiles of sums of products (LoopSpec), finished by the chain where they are and
 /// stored; tile after tile.
 struct ProductSpec {
@@ -48,7 +46,6 @@ struct ProductCall {
 };
 
 /// `void product(const ProductCall*)`.
-/// `needs`: of its chain.
-std::vector<std::byte> emit_product(const ProductSpec& spec, FinishNeeds& needs);
+std::vector<std::byte> emit_product(const ProductSpec& spec);
 
 }  // namespace fuseplan::cpu

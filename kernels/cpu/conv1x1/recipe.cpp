@@ -11,7 +11,6 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
-#include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -35,11 +34,10 @@ class Conv1x1Recipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    FinishNeeds needs(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("conv1x1_{}x{}_tail{}", spec.loop.rows, spec.loop.vectors, spec.loop.tail),
-           emit_product(spec, needs)});
+           emit_product(spec)});
     if (!plan_.finishes)
       functions.push_back(
           {"conv1x1_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.shape.isa))});

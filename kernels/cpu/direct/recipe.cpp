@@ -15,7 +15,6 @@
 #include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
-#include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/streaming.hpp"
 
 namespace fuseplan::cpu {
@@ -59,12 +58,10 @@ class DirectRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    FinishNeeds needs(plan_.isa, plan_.finish);
-    const TileFinish finish{plan_.finish, needs};
     for (const TileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),
-                           emit_tile(spec, plan_.in_registers ? &finish : nullptr)});
+                           emit_tile(spec, plan_.in_registers ? &plan_.finish : nullptr)});
     if (!plan_.in_registers) functions.push_back({"direct_rows", emit_rows(plan_.rows)});
     if (!chain_.channels.roots.empty())
       functions.push_back(

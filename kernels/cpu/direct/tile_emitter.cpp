@@ -19,7 +19,7 @@ bool keeps_pixels(int pixels, int vectors) { return pixels < vectors; }
 /// System V: rdi holds the call. The loops, outermost first: planes, rows, channels, taps.
 class TileCode {
  public:
-  TileCode(const TileSpec& spec, const TileFinish* finish)
+  TileCode(const TileSpec& spec, const FinishSpec* finish)
       : spec_(spec), finish_(finish), code_(spec.isa) {}
 
   std::vector<std::byte> emit() {
@@ -62,15 +62,15 @@ class TileCode {
 
   void finish(const Xbyak::Reg64& call) {
     const Xbyak::Reg64 pointers[] = {rcx, r8, r9, r10, r11, rbx, r12, r13, r14, r15};
-    ChainPointers at(code_, finish_->spec, pointers);
+    ChainPointers at(code_, *finish_, pointers);
     at.read(call);
-    Storage storage(code_, {rax, rax, rax}, finish_->spec.bf16);
+    Storage storage(code_, {rax, rax, rax}, finish_->bf16);
     for (int i = 0; i < sums(); ++i) code_.vectors().take();
     std::vector<TileSum> tile;
     for (int vector = 0; vector < spec_.vectors; ++vector)
       for (int pixel = 0; pixel < spec_.pixels; ++pixel)
         tile.push_back({sum(pixel, vector).getIdx(), place(pixel, vector)});
-    TileFinisher(code_, finish_->spec, at, storage, &finish_->needs).finish(tile);
+    TileFinisher(code_, *finish_, at, storage).finish(tile);
   }
 
   int sums() const { return spec_.pixels * spec_.vectors; }
@@ -105,7 +105,7 @@ class TileCode {
   }
 
   void expect() {
-    const FinishSpec& spec = finish_->spec;
+    const FinishSpec& spec = *finish_;
     if (spec.streaming && spec.elements.empty()) return;
     Xbyak::Label none;
     code_.mov(rdx, field(offsetof(TileCall, finish)));
@@ -292,7 +292,7 @@ class TileCode {
 
   const Xbyak::Reg64 kAhead = rbx;
   const TileSpec& spec_;
-  const TileFinish* finish_;
+  const FinishSpec* finish_;
   VectorCode code_;
   Xbyak::Opmask even_halves_{2};
 };
@@ -327,7 +327,7 @@ std::int64_t bytes_asked(const TileSpec& spec, const TileCall& call) {
   return turns * spec.asks_ahead * kCacheLine;
 }
 
-std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish) {
+std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish) {
   require(spec.isa != Isa::portable && tile_fits(spec.isa, spec.pixels, spec.vectors),
           Status::InternalError, "a tile of {} pixels x {} vectors does not fit the registers",
           spec.pixels, spec.vectors);

@@ -12,14 +12,7 @@
 
 namespace fuseplan::cpu {
 
-class FinishNeeds;
 struct FinishSpec;
-
-/// A chain for sums in registers, and what it is known to take.
-struct TileFinish {
-  const FinishSpec& spec;
-  FinishNeeds& needs;
-};
 
 /// Steps, in bytes, through the input of a tile kernel.
 struct TileSteps {
@@ -92,6 +85,6 @@ int channels_of_turn(const TileSpec& spec);
 std::int64_t bytes_asked(const TileSpec& spec, const TileCall& call);
 
 /// `finish`: how calls with TileCall::finish end; nullptr if there are none.
-std::vector<std::byte> emit_tile(const TileSpec& spec, const TileFinish* finish = nullptr);
+std::vector<std::byte> emit_tile(const TileSpec& spec, const FinishSpec* finish = nullptr);
 
 }  // namespace fuseplan::cpu

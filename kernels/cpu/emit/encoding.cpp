@@ -17,7 +17,8 @@ constexpr int kNoSource = -1;
 
 // Those that are spelled by operands and by numbers.
 constexpr VectorInstruction kAdd{kMap0F, kNone, 0x58, 64}, kLoad{kMap0F, kNone, 0x10, 64},
-    kStore{kMap0F, kNone, 0x11, 64}, kBroadcast{kMap0F38, k66, 0x18, 4};
+    kStore{kMap0F, kNone, 0x11, 64}, kMultiplyAdd{kMap0F38, k66, 0xb8, 64},
+    kBroadcast{kMap0F38, k66, 0x18, 4};
 
 /// A whole register of the set it is encoded for: no mask, no rounding of its own.
 bool is_plain(const Xbyak::Operand& reg) {
@@ -224,9 +225,22 @@ void VectorCode::prefetchw(const Xbyak::Address& at) {
 
 void VectorCode::prefetcht0(Near at) { put_prefetch(0x18, 1, at); }
 
+void VectorCode::prefetcht1(Near at) { put_prefetch(0x18, 2, at); }
+
 void VectorCode::prefetchw(Near at) { put_prefetch(0x0d, 1, at); }
 
 void VectorCode::vaddps(int d, int a, Near b) { put_near(kAdd, d, a, b); }
+
+void VectorCode::vfmadd231ps(int d, int a, Near b) { put_near(kMultiplyAdd, d, a, b); }
+
+void VectorCode::vfmadd231ps(int d, int a, int b) {
+  VectorInstruction instruction = kMultiplyAdd;
+  instruction.d = static_cast<std::uint8_t>(d);
+  instruction.source = static_cast<std::int8_t>(a);
+  instruction.last = static_cast<std::uint8_t>(b);
+  instruction.is_ymm = !is_avx512();
+  put(instruction);
+}
 
 void VectorCode::vmovups(int d, Near from) { put_near(kLoad, d, kNoSource, from); }
 
@@ -252,7 +266,23 @@ void VectorCode::clear(int reg) {
   }
 }
 
-void VectorCode::record() { recording_ = Recording{.instructions = {}, .end = size_}; }
+VectorCode::Forward VectorCode::jump_forward(If condition) {
+  db(0x0f);
+  db(static_cast<int>(condition));
+  dd(0);  // how far is not known yet
+  return {size_};
+}
+
+void VectorCode::land(Forward jump) {
+  constexpr std::size_t kDistance = 4;  // the last bytes, counted from the end
+  rewrite(jump.end - kDistance, size_ - jump.end, kDistance);
+}
+
+void VectorCode::record() {
+  constexpr std::size_t kUsual = 16;
+  recording_ = Recording{.instructions = {}, .end = size_};
+  recording_->instructions.reserve(kUsual);
+}
 
 std::optional<std::vector<VectorInstruction>> VectorCode::recorded() {
   Recording recording = std::move(*recording_);
@@ -272,7 +302,7 @@ FUSEPLAN_THREE(vminps, {kMap0F, kNone, 0x5d, 64})
 FUSEPLAN_THREE(vmaxps, {kMap0F, kNone, 0x5f, 64})
 FUSEPLAN_THREE(vfmadd132ps, {kMap0F38, k66, 0x98, 64})
 FUSEPLAN_THREE(vfmadd213ps, {kMap0F38, k66, 0xa8, 64})
-FUSEPLAN_THREE(vfmadd231ps, {kMap0F38, k66, 0xb8, 64})
+FUSEPLAN_THREE(vfmadd231ps, kMultiplyAdd)
 #undef FUSEPLAN_THREE
 
 void VectorCode::vmovups(const Vec& d, const Xbyak::Operand& from) {

@@ -28,6 +28,7 @@ struct FinishTensor {
   }
   /// Of the first of these vectors in each cache line, if the tensor begins with one.
   std::vector<std::int64_t> line_offsets(std::span<const TilePlace> vectors) const;
+  bool operator==(const FinishTensor&) const = default;
 };
 
 /// How a tile of sums in registers becomes output. All steps are known when the code is made.
@@ -48,6 +49,7 @@ struct FinishSpec {
 
   /// Whether instructions can reach up to `last` from a tile's first sum.
   bool reaches(const TilePlace& last) const;
+  bool operator==(const FinishSpec&) const = default;
 };
 
 }  // namespace fuseplan::cpu

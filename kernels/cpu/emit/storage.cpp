@@ -40,6 +40,11 @@ void Storage::load(const Vec& d, const Xbyak::Operand& from, DType dtype) {
   }
 }
 
+void Storage::load(int d, Near from, DType dtype) {
+  if (dtype == DType::f32) return code_.vmovups(d, from);
+  load(code_.vec(d), Xbyak::Address(from), dtype);
+}
+
 Xbyak::Address Storage::element(const Xbyak::RegExp& at, DType dtype) {
   switch (size_of(dtype)) {
     case 1:

@@ -33,6 +33,7 @@ class Storage {
 
   /// `from`: memory, or the lower part of a register.
   void load(const Vec& d, const Xbyak::Operand& from, DType dtype);
+  void load(int d, Near from, DType dtype);
   void store(const Xbyak::Address& to, const Vec& v, DType dtype, bool streaming = false);
   /// `waiting` = v as it waits for store_joined; on AVX-512.
   void wait_to_join(const Vec& waiting, const Vec& v, DType dtype);

@@ -36,7 +36,7 @@ bool alike(const Turn& a, const Turn& b, const TilePlace& step) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
     if (b[i].place - a[i].place != step || a[i].partial != b[i].partial ||
-        a[i].before != b[i].before)
+        a[i].before != b[i].before || a[i].optional != b[i].optional)
       return false;
   return true;
 }

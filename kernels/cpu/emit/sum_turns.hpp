@@ -17,6 +17,7 @@ struct TileSum {
   /// An earlier sum, whose elements end where its own begin: pairs of 16 or 8 bits, or fours of 8
   /// bits, are stored together.
   int before = -1;
+  bool optional = false;  ///< not there in every tile that the code is for
 };
 
 /// The sums of a tile as turns of a loop, of a pixel each where lanes are channels, of a channel

@@ -10,17 +10,8 @@
 namespace fuseplan::cpu {
 namespace {
 
-/// By one leaf, which may stand in several places.
-bool reads_input_once(const Graph& graph) {
-  int leaves = 0;
-  for (Ref i = 0; i < graph.size(); ++i)
-    if (graph[i].leaf == Leaf::input) ++leaves;
-  return leaves == 1;
-}
-
 // More sums than that are worth moving one to the stack for a value that all of them read.
 constexpr std::size_t kManySums = 8;
-constexpr std::size_t kMostKept = 8;
 constexpr std::size_t kManyTurns = 4;
 
 bool is_long(const Expr& body) {
@@ -31,30 +22,13 @@ bool is_long(const Expr& body) {
 }  // namespace
 
 TileFinisher::TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers,
-                           Storage& storage, FinishNeeds* shared)
+                           Storage& storage)
     : code_(code),
       spec_(spec),
-      uses_(spec.body),
-      reads_sum_once_(reads_input_once(spec.body.graph)),
+      needs_(FinishNeeds::of(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec)),
       pointers_(pointers),
-      storage_(storage),
-      own_needs_(code.is_avx512() ? Isa::avx512 : Isa::avx2, spec),
-      needs_(shared != nullptr ? *shared : own_needs_) {
+      storage_(storage) {
   if (code.is_avx512() && is_long(spec.body)) turn_ = code.reserve_words(1);
-}
-
-// The most wanted first: without a register each sum reads channel values from memory, and
-// constants only where they stand first in an instruction.
-std::vector<Node> TileFinisher::keepable(const Expr& body) {
-  std::vector<Node> leaves;
-  for (const Leaf kind : {Leaf::channel, Leaf::scalar, Leaf::constant})
-    for (Ref i = 0; i < body.graph.size(); ++i) {
-      const Node& node = body.graph[i];
-      if (node.leaf == kind && leaves.size() < kMostKept &&
-          std::ranges::none_of(leaves, [&](const Node& leaf) { return same_leaf(leaf, node); }))
-        leaves.push_back(node);
-    }
-  return leaves;
 }
 
 /// What the body takes, registers for the first `kept` keepable leaves included. Shows when it is
@@ -72,7 +46,7 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
   trial.gives_sums_ = !sums.joined;
   trial.sums_.push_back({code.vectors().take(), {}, false});
   trial.parts_ = {false};
-  const std::vector<Node> leaves = keepable(spec.body);
+  const std::vector<Node>& leaves = trial.needs_->keepable();
   try {
     for (std::size_t i = 0; i < kept; ++i)
       trial.kept_.push_back({leaves[i], code.vectors().take()});
@@ -87,20 +61,6 @@ FinishNeeds::Need TileFinisher::need(Isa isa, const FinishSpec& spec, std::size_
   return {before - code.vectors().lowest(), code.used_constants()};
 }
 
-std::size_t TileFinisher::registers(Isa isa, const FinishSpec& spec) {
-  std::size_t kept = keepable(spec.body).size();
-  std::size_t all = need(isa, spec, kept, {.partial = true}).registers;
-  while (all == FinishNeeds::Need::kTooMany && kept > 0)
-    all = need(isa, spec, --kept, {.partial = true}).registers;
-  return all - kept;
-}
-
-const FinishNeeds::Need& FinishNeeds::of(std::size_t kept, const Sums& sums) {
-  const auto [known, is_new] = known_.try_emplace({kept, sums});
-  if (is_new) known->second = TileFinisher::need(isa_, spec_, kept, sums);
-  return known->second;
-}
-
 /// Sums that are in the way wait on the stack; they are finished last.
 void TileFinisher::spill(std::size_t wanted) {
   while (code_.vectors().free() < wanted && slots_.size() + 1 < sums_.size()) {
@@ -113,14 +73,14 @@ void TileFinisher::spill(std::size_t wanted) {
 
 void TileFinisher::plan(const FinishNeeds::Sums& sums) {
   const std::size_t movable = sums_.size() > kManySums ? sums_.size() - kManySums : 0;
-  std::vector<Node> leaves = keepable(spec_.body);
+  std::vector<Node> leaves = needs_->keepable();
   const auto fits = [&] {
     const bool worth_moving = leaves.back().leaf != Leaf::constant;
-    return needs_.of(leaves.size(), sums).registers <=
+    return needs_->with(leaves.size(), sums).registers <=
            code_.vectors().free() + (worth_moving ? movable : 0);
   };
   while (!leaves.empty() && !fits()) leaves.pop_back();
-  const FinishNeeds::Need& known = needs_.of(leaves.size(), sums);
+  const FinishNeeds::Need& known = needs_->with(leaves.size(), sums);
   const std::size_t least = std::min<std::size_t>(known.registers - leaves.size(), kExprRegisters);
   spill(least + leaves.size());
   for (const Node& leaf : leaves) kept_.push_back({leaf, code_.vectors().take()});
@@ -128,15 +88,15 @@ void TileFinisher::plan(const FinishNeeds::Sums& sums) {
     if (code_.vectors().free() > least) code_.hoist(constant);
 }
 
-void TileFinisher::finish(std::span<const TileSum> sums) {
+void TileFinisher::finish(std::span<const TileSum> sums, const Skip& skip) {
   const RegisterPool before = code_.vectors();
   const std::optional<SumTurns> turns =
       turn_ ? turns_of(sums, spec_.lanes_are_channels) : std::nullopt;
   if (turns && turns->turns() >= kManyTurns) {
-    finish_in_turns(*turns);
+    finish_in_turns(*turns, skip);
   } else {
     begin(sums);
-    finish_all();
+    finish_all(skip);
   }
   if (spec_.drains) drain(sums.size());
   for (const int slot : slots_) code_.give_slot(slot);
@@ -156,17 +116,23 @@ void TileFinisher::begin(std::span<const TileSum> sums) {
   load_kept(Leaf::constant);
 }
 
-void TileFinisher::finish_all() {
+void TileFinisher::finish_all(const Skip& skip) {
+  std::optional<VectorCode::Forward> over;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (sums_[i].optional && !over) over = skip();
     place_ = sums_[i].place;
     partial_ = sums_[i].partial;
     if (starts_channels(i)) load_kept(Leaf::channel);
     finish_alike(i);
+    const bool goes_on = i + 1 < sums_.size() && sums_[i + 1].optional;
+    if (!over || goes_on) continue;
+    code_.land(*over);
+    over.reset();
   }
   model_.reset();
 }
 
-void TileFinisher::finish_in_turns(const SumTurns& turns) {
+void TileFinisher::finish_in_turns(const SumTurns& turns, const Skip& skip) {
   using Xbyak::util::ptr, Xbyak::util::rax;
   const auto all = static_cast<int>(turns.regs.size());
   if (waiting_.count < all) waiting_ = {code_.take_slots(all), all};
@@ -195,7 +161,7 @@ void TileFinisher::finish_in_turns(const SumTurns& turns) {
     code_.vmovups(code_.vec(sums[i].reg), ptr[rax + static_cast<int>(i) * code_.bytes()]);
   code_.add(rax, static_cast<int>(sums.size()) * code_.bytes());
   code_.mov(waits, rax);
-  finish_all();
+  finish_all(skip);
   pointers_.move(turns.step);
   code_.lea(rax, address(code_.slot(first + all)));
   code_.cmp(waits, rax);
@@ -250,14 +216,14 @@ void TileFinisher::finish_one(std::size_t index) {
     sum_ = Source(to);
   }
   owns_sum_ = !waits && !parts_[index];
-  emit_expr(code_, spec_.body, uses_, *this,
+  emit_expr(code_, spec_.body, needs_->uses(), *this,
             [&](std::size_t, const Vec& value) { store(index, value); });
   if (owns_sum_) code_.vectors().give(sum.reg);
   owns_sum_ = false;
 }
 
 std::optional<int> TileFinisher::take(const Node& leaf) {
-  if (leaf.leaf != Leaf::input || !owns_sum_ || !gives_sums_ || !reads_sum_once_)
+  if (leaf.leaf != Leaf::input || !owns_sum_ || !gives_sums_ || !needs_->reads_sum_once())
     return std::nullopt;
   owns_sum_ = false;
   return sum_.reg().getIdx();

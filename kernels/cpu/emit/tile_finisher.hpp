@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "kernels/cpu/emit/chain_pointers.hpp"
 #include "kernels/cpu/emit/expr_code.hpp"
+#include "kernels/cpu/emit/finish_needs.hpp"
 #include "kernels/cpu/emit/storage.hpp"
 #include "kernels/cpu/emit/sum_turns.hpp"
 
 namespace fuseplan::cpu {
-
-/// What emitting a chain takes, for kernels that all finish sums by the same one: found once.
-class FinishNeeds {
- public:
-  FinishNeeds(Isa isa, const FinishSpec& spec) : isa_(isa), spec_(spec) {}
-
-  struct Need {
-    static constexpr std::size_t kTooMany = 1000;
-    std::size_t registers;                 ///< kTooMany: more than the set has
-    std::vector<std::uint32_t> constants;  ///< most often used first
-  };
-  /// What sums there are besides whole ones that are stored alone.
-  struct Sums {
-    bool partial = false, joined = false;
-    auto operator<=>(const Sums&) const = default;
-  };
-  /// With registers for the first `kept` keepable leaves.
-  const Need& of(std::size_t kept, const Sums& sums);
-
- private:
-  Isa isa_;
-  const FinishSpec& spec_;
-  std::map<std::pair<std::size_t, Sums>, Need> known_;
-};
 
 /// Applies a chain to a tile of sums where they were summed, and stores it. A short chain is
 /// written out for every sum: registers that the sums leave over hold what it reads often; if it
@@ -44,19 +21,17 @@ class FinishNeeds {
 /// which is made in a third of the time and not slower.
 class TileFinisher : LeafSource {
  public:
-  /// `shared`: with other kernels.
-  TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage,
-               FinishNeeds* shared = nullptr);
+  TileFinisher(VectorCode& code, const FinishSpec& spec, ChainPointers& pointers, Storage& storage);
 
   TileFinisher(const TileFinisher&) = delete;
   TileFinisher& operator=(const TileFinisher&) = delete;
 
   /// In this order: those that share channels next to one another. Afterwards the pool is as it was
-  /// and the sums are gone.
-  void finish(std::span<const TileSum> sums);
+  /// and the sums are gone. `skip`: jumps if the optional sums are not there; none of them is the
+  /// first of its channels.
+  using Skip = std::function<VectorCode::Forward()>;
+  void finish(std::span<const TileSum> sums, const Skip& skip = {});
 
-  /// Registers that the chain takes besides a sum and what it reads at every sum alike.
-  static std::size_t registers(Isa isa, const FinishSpec& spec);
   /// Emits the chain for nothing.
   static FinishNeeds::Need need(Isa isa, const FinishSpec& spec, std::size_t kept,
                                 const FinishNeeds::Sums& sums);
@@ -70,12 +45,11 @@ class TileFinisher : LeafSource {
     Node leaf;
     int reg;
   };
-  static std::vector<Node> keepable(const Expr& body);
   void spill(std::size_t wanted);
   void plan(const FinishNeeds::Sums& sums);
   void begin(std::span<const TileSum> sums);
-  void finish_all();
-  void finish_in_turns(const SumTurns& turns);
+  void finish_all(const Skip& skip);
+  void finish_in_turns(const SumTurns& turns, const Skip& skip);
   void load_kept(Leaf leaf);
   void find_parts();
   std::vector<std::size_t> parts_before(std::size_t index) const;
@@ -90,8 +64,7 @@ class TileFinisher : LeafSource {
 
   VectorCode& code_;
   const FinishSpec& spec_;
-  ExprUses uses_;
-  bool reads_sum_once_;
+  const std::shared_ptr<FinishNeeds> needs_;
   ChainPointers& pointers_;
   Storage& storage_;
   std::vector<TileSum> sums_;
@@ -103,8 +76,6 @@ class TileFinisher : LeafSource {
   };
   Slots waiting_;  ///< of the most sums that wait for their turns, kept for other tiles
   std::vector<Kept> kept_;
-  FinishNeeds own_needs_;
-  FinishNeeds& needs_;
   /// What finishing an ordinary sum takes, if it can be repeated for others.
   struct Model {
     TileSum sum;

@@ -163,13 +163,23 @@ class VectorCode : public Xbyak::CodeGenerator {
   void prefetchw(const Xbyak::Address& at);
   // In whole registers of the set, by their numbers.
   void vaddps(int d, int a, Near b);
+  void vfmadd231ps(int d, int a, int b);
+  void vfmadd231ps(int d, int a, Near b);
   void vmovups(int d, Near from);
   void vmovups(Near to, int from);
   void vbroadcastss(int d, Near from);
   void prefetcht0(Near at);
+  void prefetcht1(Near at);
   void prefetchw(Near at);
   /// Zero in all lanes, by vxorps of the xmm register: that clears the rest.
   void clear(int reg);
+  /// A jump over the code up to land(), at a tenth of what a label takes.
+  enum class If : std::uint8_t { above_or_equal = 0x83, equal = 0x84 };
+  struct Forward {
+    std::size_t end;  ///< of the instruction
+  };
+  Forward jump_forward(If condition);
+  void land(Forward jump);
   /// Emits an instruction again, perhaps with other operands.
   void put(const VectorInstruction& instruction);
   /// Notes instructions down from here on.

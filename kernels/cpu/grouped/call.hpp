@@ -15,8 +15,7 @@ struct GroupedCall {
   RowsCall* chain = nullptr;      ///< at the first channel and row; moved on by the kernel
   std::int64_t outputs = 0;       ///< channels
   std::int64_t input_row = 0;     ///< the row that `input` lies in
-  std::int64_t row_tiles = 0;     ///< full ones
-  std::int64_t rest = 0;          ///< 1: the plan's rest_rows() follow
+  std::int64_t rows = 0;          ///< of output; as many as tiles hold, but for a plane's last
   std::int64_t depths = 1;        ///< taps along the depth that exist
   std::int64_t depth_offset = 0;  ///< bytes of weights before the first of them
 };

@@ -31,15 +31,21 @@ class ChannelTiles final : public TileKernel {
 
  private:
   int most_sums() const override { return budget_.sums; }
-  int sums_of(const RowTile& tile) const override { return rows_ * tile.columns; }
+  int sums_of(const RowTile& tile) const override { return rows() * tile.columns; }
   std::int64_t input_step() const override { return 0; }
 
   void start() override {
-    if (masks_loads()) code_.masks().take();  // kWanted, which is the first
+    if (masks_loads() || masks_border()) code_.masks().take();  // kWanted, which is the first
   }
   void start_block() override {
     if (masks_loads()) code_.kmovw(kWanted, ptr[w() + 8]);
   }
+  /// Where loads have no other mask.
+  bool masks_border() const override {
+    return code_.is_avx512() && !plan_.permuted && g_.output.len[1] % plan_.step == 0;
+  }
+  void start_border() override { code_.kxorw(kWanted, kWanted, kWanted); }
+  void end_border() override { code_.kxnorw(kWanted, kWanted, kWanted); }
   /// On AVX2 blocks read whole vectors.
   bool masks_loads() const { return plan_.permuted && code_.is_avx512(); }
 
@@ -50,8 +56,7 @@ class ChannelTiles final : public TileKernel {
     const std::int64_t next = tile.columns * g_.stride[2];  // where the next tile's begin
     each_row_below([&](std::int64_t row) {
       for (std::int64_t column = tile.low; column < std::min(tile.high, next); ++column)
-        if (!reads_of(tile, column).empty())
-          code_.prefetcht1(ptr[x() + static_cast<int>(offset_of(row, column))]);
+        if (!reads_of(tile, column).empty()) code_.prefetcht1(pixel_at(x(), row, column));
     });
   }
 
@@ -77,11 +82,12 @@ class ChannelTiles final : public TileKernel {
   void sum_plane(const RowTile& tile) override {
     VectorCode& c = code_;
     const int taps = static_cast<int>(g_.filter[2]);
-    if (plan_.permuted) c.vmovups(permutation(), weight_at(-plan_.permutation_bytes()));
+    if (plan_.permuted)
+      c.vmovups(temporary_number(kPermutation), weight_at(-plan_.permutation_bytes()));
     if (budget_.all_weights)
       for (int i = 0; i < plan_.taps(); ++i)
         c.vmovups(kept(i), weight_at(static_cast<std::int64_t>(i) * plan_.tap_bytes()));
-    each_input_row([&](std::int64_t row, const std::vector<Hit>& hits) {
+    each_input_row([&](std::int64_t row, const Hits& hits) {
       if (budget_.row_weights)
         for (int i = 0; i < taps; ++i)
           c.vmovups(kept(i), weight_at(tap_offset(hits.front().tap_row, i)));
@@ -90,17 +96,19 @@ class ChannelTiles final : public TileKernel {
     });
   }
 
-  void sum_pixel(const RowTile& tile, std::int64_t row, std::int64_t column,
-                 const std::vector<Hit>& hits) {
+  void sum_pixel(const RowTile& tile, std::int64_t row, std::int64_t column, const Hits& hits) {
     const Reads& reads = reads_of(tile, column);
     if (reads.empty()) return;
-    load(row, column);
+    const bool is_masked = in_border(column);
+    load(row, column, is_masked);
     for (const Hit& hit : hits)
-      for (const auto& [tap, output] : reads)
-        add_product(sum(hit.row * tile.columns + output), hit.tap_row, tap);
+      for (const auto& [tap, output] : reads) {
+        const int sum = hit.row * tile.columns + output;
+        is_masked ? add_masked(sum, hit.tap_row, tap) : add_product(sum, hit.tap_row, tap);
+      }
   }
 
-  void add_product(const Vec& sum, int tap_row, int tap) {
+  void add_product(int sum, int tap_row, int tap) {
     if (budget_.all_weights) {
       code_.vfmadd231ps(sum, pixel(), kept(tap_row * static_cast<int>(g_.filter[2]) + tap));
     } else if (budget_.row_weights) {
@@ -110,45 +118,62 @@ class ChannelTiles final : public TileKernel {
     }
   }
 
-  void load(std::int64_t row, std::int64_t column) {
+  void add_masked(int sum, int tap_row, int tap) {
+    const int row_tap = budget_.all_weights ? tap_row * static_cast<int>(g_.filter[2]) + tap : tap;
+    const Xbyak::Address at = weight_at(tap_offset(tap_row, tap));
+    const bool in_register = budget_.all_weights || budget_.row_weights;
+    const Vec weight = in_register ? code_.vec(kept(row_tap)) : Vec();
+    const auto& factor = in_register ? static_cast<const Xbyak::Operand&>(weight) : at;
+    code_.vfmadd231ps(code_.vec(sum) | kWanted, code_.vec(pixel()), factor);
+  }
+
+  void load(std::int64_t row, std::int64_t column, bool is_masked) {
     VectorCode& c = code_;
     turn_ = 1 - turn_;
-    const auto from = ptr[input() + static_cast<int>(offset_of(row, column))];
+    const Near from = pixel_at(input(), row, column);
+    const Vec to = c.vec(pixel());
+    if (is_masked) return storage_.load(to | kWanted | c.T_z, from, plan_.input);
+    if (!plan_.permuted && !partial_) return storage_.load(pixel(), from, plan_.input);
+    if (!plan_.permuted) return storage_.load_partial(to, from, plan_.input);
+    const Vec permutation = temporary(kPermutation);
     if (masks_loads()) {
-      storage_.load(pixel() | kWanted | c.T_z, from, plan_.input);
-      c.vpermps(Xbyak::Zmm(pixel().getIdx()), Xbyak::Zmm(permutation().getIdx()), pixel());
-    } else if (plan_.permuted) {
-      storage_.load(pixel(), from, plan_.input);
-      c.vpermps(Xbyak::Ymm(pixel().getIdx()), Xbyak::Ymm(permutation().getIdx()), pixel());
-    } else if (partial_) {
-      storage_.load_partial(pixel(), from, plan_.input);
+      storage_.load(to | kWanted | c.T_z, from, plan_.input);
+      c.vpermps(Xbyak::Zmm(pixel()), Xbyak::Zmm(permutation.getIdx()), to);
     } else {
-      storage_.load(pixel(), from, plan_.input);
+      storage_.load(to, from, plan_.input);
+      c.vpermps(Xbyak::Ymm(pixel()), Xbyak::Ymm(permutation.getIdx()), to);
     }
   }
 
-  void finish_tile(const RowTile& tile) override {
+  std::vector<TileSum> sums_in(const RowTile& tile) override {
     std::vector<TileSum> sums;
-    for (int row = 0; row < rows_; ++row)
+    sums.reserve(static_cast<std::size_t>(sums_of(tile)));
+    for (int row = 0; row < rows(); ++row)
       for (int column = 0; column < tile.columns; ++column)
-        sums.push_back({row * tile.columns + column, {0, row, column}, partial_});
-    finisher_.finish(sums);
+        sums.push_back({.reg = row * tile.columns + column,
+                        .place = {0, row, column},
+                        .partial = partial_,
+                        .optional = may_lack(row)});
+    return sums;
   }
 
-  std::int64_t offset_of(std::int64_t row, std::int64_t column) const {
-    return row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
-  }
-  Vec pixel() const { return temporary(turn_); }
-  Vec permutation() const { return temporary(2); }
-  Vec kept(int tap) const { return temporary(budget_.others + tap); }
+  // Registers by their numbers, which most instructions are made by.
+  int pixel() const { return temporary_number(turn_); }
+  int kept(int tap) const { return temporary_number(budget_.others + tap); }
   std::int64_t tap_offset(int tap_row, int tap) const {
     return (tap_row * g_.filter[2] + tap) * plan_.tap_bytes();
   }
+  Near pixel_at(const Xbyak::Reg64& tile, std::int64_t row, std::int64_t column) const {
+    const std::int64_t offset = row * plan_.input_bytes(3) + column * plan_.input_bytes(4);
+    return {tile.getIdx(), static_cast<std::int32_t>(offset)};
+  }
   /// Behind the plane's permutation.
-  Xbyak::Address weight_at(std::int64_t offset) const {
-    return ptr[w() + static_cast<int>(first_weight_ + plan_.permutation_bytes() + offset)];
+  Near weight_at(std::int64_t offset) const {
+    const std::int64_t from_block = first_weight_ + plan_.permutation_bytes() + offset;
+    return {w().getIdx(), static_cast<std::int32_t>(from_block)};
   }
 
+  static constexpr int kPermutation = 2;  ///< of the temporaries, behind two pixels
   const Xbyak::Opmask kWanted{2};
   const Budget budget_;
   std::vector<Reads> reads_;  ///< of the tile being emitted, by column

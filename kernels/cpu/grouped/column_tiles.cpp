@@ -55,7 +55,7 @@ class ColumnTiles final : public TileKernel {
  private:
   int most_sums() const override { return budget_.sums; }
   int lasting_count() const override { return budget_.indices; }
-  int sums_of(const RowTile& tile) const override { return plan_.step * rows_ * vectors_of(tile); }
+  int sums_of(const RowTile& tile) const override { return plan_.step * rows() * vectors_of(tile); }
   std::int64_t input_step() const override { return plan_.input_bytes(1); }
   int vectors_of(const RowTile& tile) const {
     return (tile.columns + plan_.lanes() - 1) / plan_.lanes();
@@ -186,7 +186,7 @@ class ColumnTiles final : public TileKernel {
     const std::int64_t bytes =
         tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
     for (int k = 0; k < plan_.step; ++k)
-      for (int row = 0; row < rows_; ++row) {
+      for (int row = 0; row < rows(); ++row) {
         const Near line = pointers_.output({k, row, 0});
         for (std::int64_t at = 0; at < bytes; at += kCacheLine)
           code_.prefetchw({line.base, line.displacement + static_cast<int>(at)});
@@ -222,7 +222,7 @@ class ColumnTiles final : public TileKernel {
     if (budget_.keeps_weights)
       for (int i = 0; i < plan_.step * plan_.taps(); ++i)
         code_.vbroadcastss(kept(i), ptr[w() + static_cast<int>(first_weight_ + 4 * i)]);
-    each_input_row([&](std::int64_t row, const std::vector<Hit>& hits) {
+    each_input_row([&](std::int64_t row, const Hits& hits) {
       if (g_.stride[2] == 1) {
         for (int tap = 0; tap < g_.filter[2]; ++tap) sum_tap(tile, row, tap, hits);
       } else {
@@ -233,7 +233,7 @@ class ColumnTiles final : public TileKernel {
 
   // Lanes whose tap lies outside the image take no part, so that a weight that is infinite or NaN
   // does not meet a padding zero.
-  void sum_tap(const RowTile& tile, std::int64_t row, int tap, const std::vector<Hit>& hits) {
+  void sum_tap(const RowTile& tile, std::int64_t row, int tap, const Hits& hits) {
     const int vectors = vectors_of(tile);
     for (int v = 0; v < vectors; ++v)
       load(temporary(v), row, v * plan_.lanes() + tap * g_.dilation[2], tap_mask(tile, v, tap));
@@ -245,7 +245,7 @@ class ColumnTiles final : public TileKernel {
       }
   }
 
-  void sum_pairs(const RowTile& tile, std::int64_t row, int v, const std::vector<Hit>& hits) {
+  void sum_pairs(const RowTile& tile, std::int64_t row, int v, const Hits& hits) {
     for (const Pick& pick : picks(tile, v)) {
       if (pick.loads)
         for (int half : {0, 1}) {
@@ -328,7 +328,7 @@ class ColumnTiles final : public TileKernel {
     return kept(tap * plan_.step + weight.output);
   }
 
-  void finish_tile(const RowTile& tile) override {
+  std::vector<TileSum> sums_in(const RowTile& tile) override {
     VectorCode& c = code_;
     const int vectors = vectors_of(tile), last = tile.columns % plan_.lanes();
     if (last != 0) {
@@ -337,16 +337,17 @@ class ColumnTiles final : public TileKernel {
     }
     std::vector<TileSum> sums;
     for (int k = 0; k < plan_.step; ++k)
-      for (int row = 0; row < rows_; ++row)
+      for (int row = 0; row < rows(); ++row)
         for (int v = 0; v < vectors; ++v)
-          sums.push_back({sum_at(tile, k, row, v).getIdx(),
-                          {k, row, v * plan_.lanes()},
-                          last != 0 && v + 1 == vectors});
-    finisher_.finish(sums);
+          sums.push_back({.reg = sum_at(tile, k, row, v).getIdx(),
+                          .place = {k, row, v * plan_.lanes()},
+                          .partial = last != 0 && v + 1 == vectors,
+                          .optional = may_lack(row)});
+    return sums;
   }
 
   Vec sum_at(const RowTile& tile, int output, int row, int v) const {
-    return sum((output * rows_ + row) * vectors_of(tile) + v);
+    return sum((output * rows() + row) * vectors_of(tile) + v);
   }
   Vec index(int first) const { return lasting(first); }
   Vec kept(int i) const { return temporary(budget_.inputs + i); }

@@ -59,8 +59,8 @@ class Packer {
     for (std::int64_t row = 0; row < g_.filter[1]; ++row) {
       const std::int64_t offset = first * s[0] + input * s[1] + depth * s[2] + row * s[3];
       const auto* from = static_cast<const std::byte*>(raw_) +
-                         offset * static_cast<std::int64_t>(size_of(shape_.weights));
-      load_block(shape_.weights, from, {s[4], s[0]}, {columns, outputs, pitch},
+                         offset * static_cast<std::int64_t>(size_of(shape_.weights.dtype));
+      load_block(shape_.weights.dtype, from, {s[4], s[0]}, {columns, outputs, pitch},
                  reinterpret_cast<float*>(to) + row * columns * pitch);
     }
   }
@@ -78,7 +78,7 @@ std::size_t packed_group_weight_bytes(const GroupedShape& shape) {
 
 std::string packed_group_weight_format(const GroupedShape& shape) {
   const ConvGeometry& g = shape.g;
-  return fmt::format("grouped {} {}x{} {} {}", shape.weights_text, shape.step,
+  return fmt::format("grouped {} {}x{} {} {}", to_text(shape.weights), shape.step,
                      shape.lanes_are_channels ? shape.lanes() : 1, g.groups, shape.input_bytes(1));
 }
 

@@ -108,8 +108,7 @@ GroupedShape::GroupedShape(const Problem& problem, const SplitChain& chain, cons
       g(geometry_of(problem)),
       input(problem.input().dtype),
       output(problem.output().dtype),
-      weights(problem.conv()->weights.dtype),
-      weights_text(to_text(problem.conv()->weights)),
+      weights(problem.conv()->weights),
       has_tiles(target.extensions.tiles_bf16),
       has_fast_bf16(target.isa == Isa::avx512 && target.extensions.fast_bf16),
       elements(element_views(chain, problem.output())) {

@@ -18,8 +18,8 @@ struct GroupedShape {
 
   Isa isa;
   ConvGeometry g;
-  DType input, output, weights;
-  std::string weights_text;  ///< of the raw weight tensor
+  DType input, output;
+  Tensor weights;  ///< as the caller has them
   // What other kernels have for one group.
   bool has_tiles = false;      ///< AMX
   bool has_fast_bf16 = false;  ///< Extensions::fast_bf16

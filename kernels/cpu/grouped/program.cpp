@@ -109,11 +109,8 @@ class GroupedProgram final : public Program {
     const std::int64_t plane = unit / division.chunks / division.bands;
     const std::int64_t channel = chunk * division.chunk_blocks * plan_.step;
     const std::int64_t row = band * division.band_tiles * plan_.config.rows;
-    const std::int64_t rows =
-        std::min(division.band_tiles * plan_.config.rows, g.output.len[3] - row);
     call.outputs = std::min(division.chunk_blocks * plan_.step, g.output.len[1] - channel);
-    call.row_tiles = rows / plan_.config.rows;
-    call.rest = rows % plan_.config.rows != 0 ? 1 : 0;
+    call.rows = std::min(division.band_tiles * plan_.config.rows, g.output.len[3] - row);
     call.input_row = row * g.stride[1] - g.pad_lo[1];
     return {plane / g.output.len[2], channel, plane % g.output.len[2], row, 0};
   }

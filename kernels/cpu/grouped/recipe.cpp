@@ -47,6 +47,11 @@ std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitCh
   return grouped_tuning_space(GroupedShape(problem, chain, target), rates);
 }
 
+GroupedConfig first_grouped_config(const Problem& problem, const SplitChain& chain,
+                                   const Target& target, const CoreRates& rates) {
+  return first_grouped_config(GroupedShape(problem, chain, target), rates);
+}
+
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
                                              const Target& target, const GroupedConfig& config) {
   const GroupedShape shape(problem, chain, target);

@@ -25,6 +25,9 @@ std::optional<std::string> grouped_refusal(const Problem& problem, const SplitCh
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
                                            const Target& target,
                                            const CoreRates& rates = core_rates("generic"));
+/// The first of them, found without the others.
+GroupedConfig first_grouped_config(const Problem& problem, const SplitChain& chain,
+                                   const Target& target, const CoreRates& rates);
 
 std::shared_ptr<const Recipe> grouped_recipe(const Problem& problem, const SplitChain& chain,
                                              const Target& target, const GroupedConfig& config);

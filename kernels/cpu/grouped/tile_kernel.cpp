@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+
+#include "base/integer.hpp"
 
 namespace fuseplan::cpu {
 namespace {
@@ -13,6 +16,12 @@ const Xbyak::Reg64 kCall = rdi, kRow = r10, kPlanes = r11, kRepeat = rbx;
 const Xbyak::Reg64 kPointers[] = {r12, r13, r14};
 
 int field(std::size_t offset) { return static_cast<int>(offset); }
+
+/// The first tile is the second but for columns beside the image.
+bool begins_alike(const std::vector<RowTile>& tiles) {
+  return tiles.size() > 1 && tiles[0].columns == tiles[1].columns &&
+         tiles[0].high == tiles[1].high && tiles[0].repeat == 1;
+}
 
 }  // namespace
 
@@ -100,41 +109,42 @@ void TileKernel::blocks(bool partial, const Body& body) {
 
 void TileKernel::sweep_rows() {
   VectorCode& c = code_;
-  Xbyak::Label next, rest, end;
+  Xbyak::Label next;
   c.mov(kRow, ptr[kCall + field(offsetof(GroupedCall, input_row))]);
-  c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, row_tiles))]);
-  c.mov(word(kRowTiles), rax);
-  c.test(rax, rax);
-  c.jz(rest);
+  c.mov(rax, ptr[kCall + field(offsetof(GroupedCall, rows))]);
+  c.mov(word(kRows), rax);
   c.L(next);
-  sweep_row(plan_.config.rows);
-  c.dec(word(kRowTiles));
-  c.jnz(next);
-  c.L(rest);
-  if (plan_.rest_rows() == 0) return;
-  c.cmp(qword[kCall + field(offsetof(GroupedCall, rest))], 0);
-  c.je(end);
-  sweep_row(plan_.rest_rows());
-  c.L(end);
+  sweep_row();
+  c.sub(word(kRows), rows());
+  c.jg(next);
 }
 
-void TileKernel::sweep_row(int rows) {
+void TileKernel::sweep_row() {
   VectorCode& c = code_;
-  rows_ = rows;
   const std::int64_t column_bytes = g_.stride[2] * plan_.input_bytes(4);
   const int lanes = plan_.lanes_are_channels ? 1 : plan_.lanes();
-  for (const RowTile& tile : cut_row(g_, plan_.tile_columns(), lanes)) {
+  std::vector<RowTile> tiles = cut_row(g_, plan_.tile_columns(), lanes);
+  const bool has_border = masks_border() && begins_alike(tiles);
+  border_ = tiles.front().low;
+  if (has_border) {
+    ++tiles[1].repeat;
+    tiles.erase(tiles.begin());
+    start_border();
+  }
+  for (const RowTile& tile : tiles) {
     Xbyak::Label again;
     if (tile.repeat > 1) c.mov(kRepeat, tile.repeat);
     c.L(again);
     blocks_last() ? all_blocks(tile) : one_tile(tile);
     move(tile.columns * column_bytes, {0, 0, tile.columns});
+    if (has_border && border_ > tile.low) end_border();
+    border_ = std::numeric_limits<std::int64_t>::min();
     if (tile.repeat == 1) continue;
     c.dec(kRepeat);
     c.jnz(again);
   }
-  const std::int64_t swept = g_.output.len[4], advance = rows * g_.stride[1];
-  move(advance * plan_.input_bytes(3) - swept * column_bytes, {0, rows, -swept});
+  const std::int64_t swept = g_.output.len[4], advance = rows() * g_.stride[1];
+  move(advance * plan_.input_bytes(3) - swept * column_bytes, {0, rows(), -swept});
   c.add(kRow, static_cast<int>(advance));
 }
 
@@ -186,8 +196,15 @@ void TileKernel::one_tile(const RowTile& tile) {
   // The chain may take what a narrower tile leaves over.
   const RegisterPool full = c.vectors();
   for (int i = sums_of(tile); i < most_sums(); ++i) c.vectors().give(i);
-  finish_tile(tile);
+  finisher_.finish(sums_in(tile), [&] {
+    c.cmp(word(kRows), plan_.rest_rows());
+    return c.jump_forward(VectorCode::If::equal);
+  });
   c.vectors() = full;
+}
+
+bool TileKernel::may_lack(int row) const {
+  return plan_.rest_rows() > 0 && row >= plan_.rest_rows();
 }
 
 void TileKernel::planes(const RowTile& tile) {
@@ -204,24 +221,25 @@ void TileKernel::planes(const RowTile& tile) {
   c.jnz(next);
 }
 
-std::vector<TileKernel::Hit> TileKernel::hits_of(std::int64_t row) const {
-  std::vector<Hit> hits;
+TileKernel::Hits TileKernel::hits_of(std::int64_t row) const {
+  Hits hits;
   for (std::int64_t tap = 0; tap < g_.filter[1]; ++tap) {
     const std::int64_t at = row - tap * g_.dilation[1];
-    if (at >= 0 && at % g_.stride[1] == 0 && at / g_.stride[1] < rows_)
+    if (at >= 0 && at % g_.stride[1] == 0 && at / g_.stride[1] < rows())
       hits.push_back({static_cast<int>(at / g_.stride[1]), static_cast<int>(tap)});
   }
   return hits;
 }
 
 /// Rows above the image are negative, which as unsigned numbers lie below it.
-void TileKernel::skip_missing_row(std::int64_t row, const Xbyak::Label& skip) {
+std::optional<VectorCode::Forward> TileKernel::skip_missing_row(std::int64_t row) {
+  const std::int64_t outputs = round_up(g_.output.len[3], rows());
   const std::int64_t last =
-      (g_.output.len[3] - 1) * g_.stride[1] - g_.pad_lo[1] + (g_.filter[1] - 1) * g_.dilation[1];
-  if (g_.pad_lo[1] == 0 && last < g_.input.len[3]) return;
+      (outputs - 1) * g_.stride[1] - g_.pad_lo[1] + (g_.filter[1] - 1) * g_.dilation[1];
+  if (g_.pad_lo[1] == 0 && last < g_.input.len[3]) return std::nullopt;
   code_.lea(rax, ptr[kRow + static_cast<int>(row)]);
   code_.cmp(rax, static_cast<int>(g_.input.len[3]));
-  code_.jae(skip);
+  return code_.jump_forward(VectorCode::If::above_or_equal);
 }
 
 }  // namespace fuseplan::cpu

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostTiles = 16;
 
 int chain_registers(const GroupedShape& shape) {
-  return static_cast<int>(TileFinisher::registers(shape.isa, shape.finish));
+  return static_cast<int>(FinishNeeds::of(shape.isa, shape.finish)->registers());
 }
 
 bool tile_fits(const GroupedShape& shape, const GroupedConfig& config, int chain) {
@@ -95,45 +95,56 @@ int others_of(const GroupedShape& shape, const GroupedConfig& config) {
   return (shape.g.stride[2] == 1 ? config.columns : 4) + 1;
 }
 
+struct PricedTile {
+  GroupedConfig config;
+  double cost;
+};
+
+std::vector<PricedTile> priced_tiles(const GroupedShape& shape) {
+  const int chain = chain_registers(shape);
+  const int outputs = shape.lanes_are_channels ? 1 : shape.step;
+  const std::int64_t unit = shape.lanes_are_channels ? 1 : shape.lanes();
+  const auto most_rows = std::min<std::int64_t>(8, shape.g.output.len[3]);
+  const auto most_columns = std::min<std::int64_t>(shape.lanes_are_channels ? 16 : 7,
+                                                   ceil_div(shape.g.output.len[4], unit));
+  std::vector<PricedTile> tiles;
+  tiles.reserve(static_cast<std::size_t>(most_rows * most_columns));
+  for (int rows = 1; rows <= most_rows; ++rows)
+    for (int columns = 1; columns <= most_columns; ++columns) {
+      const GroupedConfig config{rows, columns};
+      if (!tile_fits(shape, config, chain)) continue;
+      const std::int64_t registers = VectorCode::count(shape.isa) - rows * columns * outputs;
+      const bool weights_stay = shape.taps() * outputs + others_of(shape, config) <= registers;
+      tiles.push_back({config, cost_of(shape, config, weights_stay)});
+    }
+  return tiles;
+}
+
 }  // namespace
 
 bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config) {
   return tile_fits(shape, config, chain_registers(shape));
 }
 
+GroupedConfig first_grouped_config(const GroupedShape& shape, const CoreRates& rates) {
+  GroupedConfig config = std::ranges::min(priced_tiles(shape), {}, &PricedTile::cost).config;
+  config.ahead = asks_ahead(shape, rates);
+  return config;
+}
+
 std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const CoreRates& rates) {
-  struct Candidate {
-    GroupedConfig config;
-    double cost;
-  };
-  const int chain = chain_registers(shape);
-  const std::int64_t unit = shape.lanes_are_channels ? 1 : shape.lanes();
-  const auto most_rows = std::min<std::int64_t>(8, shape.g.output.len[3]);
-  const auto most_columns = std::min<std::int64_t>(shape.lanes_are_channels ? 16 : 7,
-                                                   ceil_div(shape.g.output.len[4], unit));
-  std::vector<Candidate> candidates;
-  for (int rows = 1; rows <= most_rows; ++rows)
-    for (int columns = 1; columns <= most_columns; ++columns) {
-      const GroupedConfig config{rows, columns};
-      if (!tile_fits(shape, config, chain)) continue;
-      const std::int64_t registers = VectorCode::count(shape.isa) -
-                                     rows * columns * (shape.lanes_are_channels ? 1 : shape.step);
-      const bool weights_stay =
-          shape.taps() * (shape.lanes_are_channels ? 1 : shape.step) + others_of(shape, config) <=
-          registers;
-      candidates.push_back({config, cost_of(shape, config, weights_stay)});
-    }
-  std::ranges::stable_sort(candidates, {}, &Candidate::cost);
-  if (candidates.size() > kMostTiles) candidates.resize(kMostTiles);
+  std::vector<PricedTile> tiles = priced_tiles(shape);
+  std::ranges::stable_sort(tiles, {}, &PricedTile::cost);
+  if (tiles.size() > kMostTiles) tiles.resize(kMostTiles);
   std::vector<GroupedConfig> configs;
-  for (Candidate& candidate : candidates) {
-    candidate.config.ahead = asks_ahead(shape, rates);
-    configs.push_back(candidate.config);
+  for (PricedTile& tile : tiles) {
+    tile.config.ahead = asks_ahead(shape, rates);
+    configs.push_back(tile.config);
   }
   if (!may_ask_ahead(shape)) return configs;
-  for (Candidate& candidate : candidates) {
-    candidate.config.ahead = !candidate.config.ahead;
-    configs.push_back(candidate.config);
+  for (PricedTile& tile : tiles) {
+    tile.config.ahead = !tile.config.ahead;
+    configs.push_back(tile.config);
   }
   return configs;
 }

@@ -14,5 +14,7 @@ bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config);
 /// Tiles whose sums fit the registers beside what the chain needs, best by a model first; where
 /// prefetching may pay, then all once more with it, or without. Never empty: one sum always fits.
 std::vector<GroupedConfig> grouped_tuning_space(const GroupedShape& shape, const CoreRates& rates);
+/// The first of them.
+GroupedConfig first_grouped_config(const GroupedShape& shape, const CoreRates& rates);
 
 }  // namespace fuseplan::cpu

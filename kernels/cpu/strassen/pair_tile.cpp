@@ -21,13 +21,13 @@ const Xbyak::Reg64 kPointers[] = {r10, r11, rbx, r12, r13};
 
 class PairTileEmitter {
  public:
-  PairTileEmitter(const PairTileSpec& spec, FinishNeeds& needs)
+  explicit PairTileEmitter(const PairTileSpec& spec)
       : spec_(spec),
         code_(spec.loop.isa),
         storage_(code_, {rdx, rax, rsi}),
         loop_(code_, storage_, spec_.loop, {kVector, kScalar, kLeft, kNextPiece, kNextInput}),
         pointers_(code_, spec_.finish, kPointers),
-        finisher_(code_, spec_.finish, pointers_, storage_, &needs) {}
+        finisher_(code_, spec_.finish, pointers_, storage_) {}
 
   std::vector<std::byte> emit() {
     VectorCode& c = code_;
@@ -324,11 +324,11 @@ class PairTileEmitter {
 
 }  // namespace
 
-std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec, FinishNeeds& needs) {
+std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec) {
   require(product_fits(spec.loop.isa, spec.loop.rows, spec.loop.vectors), Status::InternalError,
           "a tile of {} rows x {} vectors does not fit the registers", spec.loop.rows,
           spec.loop.vectors);
-  return PairTileEmitter(spec, needs).emit();
+  return PairTileEmitter(spec).emit();
 }
 
 }  // namespace fuseplan::cpu

@@ -46,6 +46,6 @@ struct PairTileSpec {
 };
 
 /// `void pair_tile(const ProductCall*)`.
-std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec, FinishNeeds& needs);
+std::vector<std::byte> emit_pair_tile(const PairTileSpec& spec);
 
 }  // namespace fuseplan::cpu

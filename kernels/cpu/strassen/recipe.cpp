@@ -10,7 +10,6 @@
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
 #include "kernels/cpu/emit/rows.hpp"
-#include "kernels/cpu/emit/tile_finisher.hpp"
 #include "kernels/cpu/strassen/launch.hpp"
 #include "kernels/cpu/strassen/tuning.hpp"
 #include "kernels/cpu/streaming.hpp"
@@ -45,12 +44,11 @@ class StrassenRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    FinishNeeds needs(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const PairTileSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("strassen_{}x{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
                        spec.loop.depth, spec.loop.tail, spec.lacks_row ? "_odd" : ""),
-           emit_pair_tile(spec, needs)});
+           emit_pair_tile(spec)});
     if (!plan_.finishes)
       functions.push_back(
           {"strassen_rows", emit_rows(rows_spec(plan_.shape.tensors(), chain_, plan_.shape.isa))});
