@@ -38,6 +38,9 @@ const ConvCase kCases[] = {
     grouped(1, 15, 15, {37, 1, 1}, {5, 5, 2, 2, 1}),
     grouped(1, 28, 29, {33, 1, 1}, k3x3s2),
     grouped(1, 5, 131, {3, 1, 1}, k3x3),
+    grouped(1, 9, 45, {32, 1, 1}, k3x3),
+    grouped(1, 11, 91, {16, 1, 1}, k3x3s2),
+    grouped(1, 7, 62, {48, 1, 1}, {3, 3, 1, 3, 3}),
     grouped(1, 40, 70, {5, 1, 1}, {3, 7, 1, 3, 1}),
     grouped(1, 11, 13, {19, 1, 1}, {3, 3, 1, 2, 2}),
     grouped(1, 21, 21, {6, 1, 1}, {3, 3, 1, 3, 3}),
@@ -185,13 +188,42 @@ TEST_P(Grouped, ChainsThatCompareMoreThanOnce) {
   }
 }
 
+// Of so wide a padding that a tile lies beside the image, and reads nothing.
+TEST_P(Grouped, TilesBesideTheImage) {
+  const auto [isa, strides] = GetParam();
+  Random random(61);
+  for (Window window : {Window{3, 3, 1, 4, 1}, Window{3, 3, 2, 7, 2}}) {
+    const Problem problem =
+        conv_problem(grouped(1, 9, 9, {17, 1, 1}, window), {DType::f32, DType::f32, strides},
+                     Tail::bias_norm_relu, random);
+    expect_right(problem, isa, random, true);
+  }
+}
+
+// Tiles that leave the chain no registers are not in the space, but right.
+TEST_P(Grouped, SumsThatLeaveNoRoomWaitOnTheStack) {
+  const auto [isa, strides] = GetParam();
+  Random random(60);
+  const Problem problem = conv_problem(grouped(1, 13, 29, {32, 1, 1}, k3x3),
+                                       {DType::f32, DType::f32, strides}, Tail::everything, random);
+  const KernelCase test(problem, random);
+  const bool is_wide = isa == Isa::avx512;
+  const cpu::GroupedConfig tight =
+      strides == Strides::channels_last
+          ? (is_wide ? cpu::GroupedConfig{5, 6} : cpu::GroupedConfig{2, 7})
+          : (is_wide ? cpu::GroupedConfig{13, 2} : cpu::GroupedConfig{12, 1});
+  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), isa))
+    EXPECT_NE(config, tight);
+  EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, tight))));
+}
+
 // A weight that is infinite must not turn into NaN where its tap falls on padding.
 TEST_P(Grouped, PaddingTakesNoPart) {
   const auto [isa, strides] = GetParam();
   Random random(54);
   for (Window window : {k3x3, k3x3s2})
-    for (std::int64_t width : {7, 21})
-      for (Groups groups : {Groups{18, 1, 1}, Groups{6, 4, 4}}) {
+    for (std::int64_t width : {7, 21, 83})
+      for (Groups groups : {Groups{18, 1, 1}, Groups{32, 1, 1}, Groups{6, 4, 4}}) {
         const Problem problem = conv_problem(grouped(1, 9, width, groups, window),
                                              {DType::f32, DType::f32, strides}, Tail::none, random);
         if (!is_taken(problem)) continue;

@@ -10,6 +10,7 @@
 #include "kernels/cpu/conv1x1/launch.hpp"
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/finish_needs.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/streaming.hpp"
 
@@ -34,6 +35,8 @@ class Conv1x1Recipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    const auto needs =
+        FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("conv1x1_{}x{}_tail{}", spec.loop.rows, spec.loop.vectors, spec.loop.tail),

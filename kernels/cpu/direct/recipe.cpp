@@ -14,6 +14,7 @@
 #include "kernels/cpu/direct/plan.hpp"
 #include "kernels/cpu/direct/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/finish_needs.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/streaming.hpp"
 
@@ -58,6 +59,7 @@ class DirectRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    const auto needs = FinishNeeds::of(plan_.isa, plan_.finish);  // one chain for all
     for (const TileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),

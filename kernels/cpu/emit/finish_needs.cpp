@@ -32,10 +32,11 @@ std::vector<Node> keepable_leaves(const Graph& graph) {
 }  // namespace
 
 std::shared_ptr<FinishNeeds> FinishNeeds::of(Isa isa, const FinishSpec& spec) {
-  thread_local std::shared_ptr<FinishNeeds> last;
-  if (last == nullptr || last->isa_ != isa || last->spec_ != spec)
-    last = std::make_shared<FinishNeeds>(isa, spec);
-  return last;
+  thread_local std::weak_ptr<FinishNeeds> last;  // that a plan ends with is no later plan's cache
+  std::shared_ptr<FinishNeeds> needs = last.lock();
+  if (needs == nullptr || needs->isa_ != isa || needs->spec_ != spec)
+    last = needs = std::make_shared<FinishNeeds>(isa, spec);
+  return needs;
 }
 
 FinishNeeds::FinishNeeds(Isa isa, const FinishSpec& spec)

@@ -14,8 +14,7 @@
 
 namespace fuseplan::cpu {
 
-/// What emitting a chain takes. Choosing a configuration, building it and each of several kernels
-/// ask the same of the same chain: of() keeps the last chain's answers, each thread its own.
+/// What emitting a chain takes: found once for all that ask for it while one of them is there.
 class FinishNeeds {
  public:
   static std::shared_ptr<FinishNeeds> of(Isa isa, const FinishSpec& spec);

@@ -67,7 +67,8 @@ class ChannelTiles final : public TileKernel {
   using Reads = SmallVector<Read, 8>;
 
   void find_reads(const RowTile& tile) {
-    reads_.assign(static_cast<std::size_t>(tile.high - tile.low), {});
+    const std::int64_t columns = std::max<std::int64_t>(0, tile.high - tile.low);  // none beside it
+    reads_.assign(static_cast<std::size_t>(columns), {});
     for (int tap = 0; tap < g_.filter[2]; ++tap)
       for (int output = 0; output < tile.columns; ++output) {
         if (!tile.reads(g_, output, tap)) continue;

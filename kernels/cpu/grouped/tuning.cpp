@@ -123,7 +123,7 @@ std::vector<PricedTile> priced_tiles(const GroupedShape& shape) {
 }  // namespace
 
 bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config) {
-  return tile_fits(shape, config, chain_registers(shape));
+  return tile_fits(shape, config, 0);
 }
 
 GroupedConfig first_grouped_config(const GroupedShape& shape, const CoreRates& rates) {

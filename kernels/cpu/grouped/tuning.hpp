@@ -8,7 +8,8 @@
 
 namespace fuseplan::cpu {
 
-/// Whether the tile's sums fit the registers beside what the chain needs.
+/// Whether the tile's sums fit the registers beside inputs and weights. If the chain needs more,
+/// some wait on the stack.
 bool grouped_tile_fits(const GroupedShape& shape, const GroupedConfig& config);
 
 /// Tiles whose sums fit the registers beside what the chain needs, best by a model first; where

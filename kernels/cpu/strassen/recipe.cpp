@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "kernels/cpu/conv1x1/tuning.hpp"
 #include "kernels/cpu/emit/channel_prologue.hpp"
+#include "kernels/cpu/emit/finish_needs.hpp"
 #include "kernels/cpu/emit/rows.hpp"
 #include "kernels/cpu/strassen/launch.hpp"
 #include "kernels/cpu/strassen/tuning.hpp"
@@ -44,6 +45,8 @@ class StrassenRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
+    const auto needs =
+        FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
     for (const PairTileSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("strassen_{}x{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
