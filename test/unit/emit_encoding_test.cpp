@@ -125,6 +125,56 @@ TEST(EmitEncoding, LoadsOfConstants) {
           << cpu::name_of(isa) << " " << d;
 }
 
+/// `source` as an operand that Xbyak finds by a label, or as the constant it is.
+template <bool by_label>
+std::vector<std::byte> with_constants(cpu::Isa isa) {
+  cpu::VectorCode code(isa);
+  const int last = cpu::VectorCode::count(isa) - 1;
+  for (const float value : {0.25f, -3.0f, 0.25f})
+    for (int d = 0; d <= last; ++d) {
+      const auto each = [&](const auto& source) {
+        const auto d_vec = code.vec(d), a = code.vec(last - d);
+        code.vaddps(d_vec, a, source);
+        code.vsubps(d_vec, a, source);
+        code.vmulps(d_vec, a, source);
+        code.vminps(d_vec, a, source);
+        code.vmaxps(d_vec, a, source);
+        code.vfmadd132ps(d_vec, a, source);
+        code.vfmadd213ps(d_vec, a, source);
+        code.vfmadd231ps(d_vec, a, source);
+      };
+      const cpu::Source source = code.constant(value);
+      by_label ? each(static_cast<const Operand&>(source)) : each(source);
+    }
+  return code.finish();
+}
+
+TEST(EmitEncoding, ConstantsAsOperands) {
+  for (const cpu::Isa isa : {cpu::Isa::avx512, cpu::Isa::avx2}) {
+    const std::vector<std::byte> code = with_constants<false>(isa);
+    EXPECT_GT(code.size(), 1000u);
+    EXPECT_EQ(code, with_constants<true>(isa)) << cpu::name_of(isa);
+  }
+}
+
+// A jump may be over nothing, or further than one byte says.
+TEST(EmitEncoding, JumpsForward) {
+  using If = cpu::VectorCode::If;
+  for (const If condition : {If::above_or_equal, If::equal})
+    for (const int instructions : {0, 1, 60})
+      EXPECT_EQ(ours([&](auto& code) {
+                  const auto jump = code.jump_forward(condition);
+                  for (int i = 0; i < instructions; ++i) code.add(Xbyak::util::r9, 1);
+                  code.land(jump);
+                }),
+                xbyaks([&](auto& code) {
+                  Xbyak::Label over;
+                  condition == If::equal ? code.je(over, code.T_NEAR) : code.jae(over, code.T_NEAR);
+                  for (int i = 0; i < instructions; ++i) code.add(Xbyak::util::r9, 1);
+                  code.L(over);
+                }));
+}
+
 TYPED_TEST(EmitEncodingOf, LoadsAndStores) {
   using Reg = TypeParam;
   for (int reg = 0; reg < 32; reg += 5)
@@ -185,18 +235,24 @@ TEST(EmitEncoding, NumbersAreWholeRegisters) {
         const int other = cpu::VectorCode::count(isa) - 1 - reg;
         const auto by_number = [&](auto& code) {
           code.vaddps(reg, other, at);
+          code.vfmadd231ps(reg, other, at);
+          code.vfmadd231ps(reg, other, reg / 2);
           code.vmovups(reg, at);
           code.vmovups(at, reg);
           code.vbroadcastss(reg, at);
           code.prefetcht0(at);
+          code.prefetcht1(at);
           code.prefetchw(at);
         };
         const auto spelled = [&]<typename Reg>(auto& code, const Address& place) {
           code.vaddps(Reg(reg), Reg(other), place);
+          code.vfmadd231ps(Reg(reg), Reg(other), place);
+          code.vfmadd231ps(Reg(reg), Reg(other), Reg(reg / 2));
           code.vmovups(Reg(reg), place);
           code.vmovups(place, Reg(reg));
           code.vbroadcastss(Reg(reg), Xbyak::util::dword[place.getRegExp()]);
           code.prefetcht0(place);
+          code.prefetcht1(place);
           code.prefetchw(place);
         };
         const Address place = at;

@@ -99,6 +99,20 @@ bool VectorCode::encode_three(const VectorInstruction& instruction, const Vec& d
   return is_plain(a) && a.isYMM() == d.isYMM() && encode(instruction, d, a.getIdx(), b);
 }
 
+bool VectorCode::encode_three(const VectorInstruction& instruction, const Vec& d, const Vec& a,
+                              const Source& b) {
+  if (!b.is_constant())
+    return encode_three(instruction, d, a, static_cast<const Xbyak::Operand&>(b));
+  const auto is_whole = [&](const Vec& v) { return is_plain(v) && v.isZMM() == is_avx512(); };
+  if (!is_whole(d) || !is_whole(a)) return false;
+  VectorInstruction behind = instruction;
+  behind.d = static_cast<std::uint8_t>(d.getIdx());
+  behind.source = static_cast<std::int8_t>(a.getIdx());
+  behind.broadcast = is_avx512();
+  put_behind(behind, b.bits());
+  return true;
+}
+
 /// Where the next instruction goes. It is written there byte by byte and never read: what it is
 /// made of stays in registers.
 inline std::uint8_t* VectorCode::room() {
@@ -173,14 +187,19 @@ inline void VectorCode::put_vex(const VectorInstruction& instruction) {
   size_ += size;
 }
 
-void VectorCode::put_load(int d) {
+/// Not put(): it cannot be repeated elsewhere.
+void VectorCode::put_behind(VectorInstruction instruction, std::uint32_t value) {
+  instruction.is_ymm = !is_avx512();
+  instruction.memory = true;
+  instruction.at = {kBehind, 0};
+  instruction.is_ymm ? put_vex(instruction) : put_evex(instruction);
+  ends_with(value, 4);
+}
+
+void VectorCode::put_load(int d, std::uint32_t value) {
   VectorInstruction load = is_avx512() ? kBroadcast : VectorInstruction{kMap0F, kNone, 0x28, 32};
   load.d = static_cast<std::uint8_t>(d);
-  load.is_ymm = !is_avx512();
-  load.memory = true;
-  load.at = {kBehind, 0};
-  // Not put(): it cannot be repeated elsewhere.
-  load.is_ymm ? put_vex(load) : put_evex(load);
+  put_behind(load, value);
 }
 
 void VectorCode::put_near(VectorInstruction instruction, int d, int source, Near at) {
@@ -293,6 +312,9 @@ std::optional<std::vector<VectorInstruction>> VectorCode::recorded() {
 
 #define FUSEPLAN_THREE(name, ...)                                              \
   void VectorCode::name(const Vec& d, const Vec& a, const Xbyak::Operand& b) { \
+    if (!encode_three(__VA_ARGS__, d, a, b)) CodeGenerator::name(d, a, b);     \
+  }                                                                            \
+  void VectorCode::name(const Vec& d, const Vec& a, const Source& b) {         \
     if (!encode_three(__VA_ARGS__, d, a, b)) CodeGenerator::name(d, a, b);     \
   }
 FUSEPLAN_THREE(vaddps, kAdd)

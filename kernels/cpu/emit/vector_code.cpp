@@ -65,9 +65,9 @@ Xbyak::Address VectorCode::pooled(std::uint64_t value, int size) {
   return ptr[rip + *label];
 }
 
-/// The instruction just emitted, from `rip` with nothing behind its displacement, loads a constant.
-void VectorCode::loads(std::uint64_t value, int size) {
-  pool_[{size, value}].loads.push_back(getSize());
+/// The instruction just emitted, from `rip` with nothing behind its displacement, reads a constant.
+void VectorCode::ends_with(std::uint64_t value, int size) {
+  pool_[{size, value}].ends.push_back(getSize());
 }
 
 Source VectorCode::bits(std::uint32_t value) {
@@ -100,8 +100,7 @@ void VectorCode::load_bits(const Vec& d, std::uint32_t value) {
   } else if (value == 0) {
     clear(d.getIdx());
   } else {
-    put_load(d.getIdx());
-    loads(value, 4);
+    put_load(d.getIdx(), value);
   }
 }
 
@@ -120,7 +119,7 @@ void VectorCode::load_lanes(const Vec& d, const Lanes& lanes) {
 
 void VectorCode::load64(const Vec& d, double value) {
   is_avx512() ? vbroadcastsd(Xbyak::Zmm(d.getIdx()), ptr[rip]) : vmovapd(d, ptr[rip]);
-  loads(std::bit_cast<std::uint64_t>(value), 8);
+  ends_with(std::bit_cast<std::uint64_t>(value), 8);
 }
 
 void VectorCode::move(const Vec& d, const Source& source) {
@@ -229,8 +228,9 @@ void VectorCode::emit_pool() {
   const int copies_bytes = is_avx512() ? 0 : bytes();
   for (auto entry = pool_.rbegin(); entry != pool_.rend(); ++entry) {  // 8-byte constants first
     const auto& [size, value] = entry->first;
-    if (entry->second.label) L(*entry->second.label);
-    for (const std::size_t end : entry->second.loads) rewrite(end - 4, getSize() - end, 4);
+    const auto& label = entry->second.label;
+    if (label && label->getId() != 0) L(*entry->second.label);  // somebody reads it by that
+    for (const std::size_t end : entry->second.ends) rewrite(end - 4, getSize() - end, 4);
     for (int at = 0; at == 0 || at < copies_bytes; at += size) {
       if (size == 8) {
         dq(value);

@@ -145,13 +145,21 @@ class VectorCode : public Xbyak::CodeGenerator {
   // What kernels are mostly made of, encoded here where it is in whole registers (encoding.cpp): in
   // a fifth of the time that Xbyak takes, to the same bytes. Anything else goes to Xbyak.
   void vaddps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vaddps(const Vec& d, const Vec& a, const Source& b);
   void vsubps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vsubps(const Vec& d, const Vec& a, const Source& b);
   void vmulps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vmulps(const Vec& d, const Vec& a, const Source& b);
   void vminps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vminps(const Vec& d, const Vec& a, const Source& b);
   void vmaxps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vmaxps(const Vec& d, const Vec& a, const Source& b);
   void vfmadd132ps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vfmadd132ps(const Vec& d, const Vec& a, const Source& b);
   void vfmadd213ps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vfmadd213ps(const Vec& d, const Vec& a, const Source& b);
   void vfmadd231ps(const Vec& d, const Vec& a, const Xbyak::Operand& b);
+  void vfmadd231ps(const Vec& d, const Vec& a, const Source& b);
   void vmovups(const Vec& d, const Xbyak::Operand& from);
   void vmovups(const Xbyak::Address& to, const Vec& from);
   void vmovaps(const Vec& d, const Xbyak::Operand& from);
@@ -205,26 +213,28 @@ class VectorCode : public Xbyak::CodeGenerator {
   std::vector<std::byte> finish();
 
  private:
-  /// A constant behind the code. Those that only loads read are found by patching the loads' last
-  /// four bytes, which is cheaper than a label.
+  /// A constant behind the code.
   struct Pooled {
     std::optional<Xbyak::Label> label;
-    SmallVector<std::size_t, 2> loads;  ///< ends of instructions
+    SmallVector<std::size_t, 2> ends;  ///< of instructions that end with how far it is
   };
   void put_evex(const VectorInstruction& instruction);
   void put_vex(const VectorInstruction& instruction);
   bool encode(VectorInstruction instruction, const Vec& d, int source, const Xbyak::Operand& from);
   bool encode_three(const VectorInstruction& instruction, const Vec& d, const Vec& a,
                     const Xbyak::Operand& b);
-  /// Of a constant, whose place is written over the last four bytes later.
-  void put_load(int d);
+  bool encode_three(const VectorInstruction& instruction, const Vec& d, const Vec& a,
+                    const Source& b);
+  // Of a constant, whose place is written over the last four bytes later: cheaper than a label.
+  void put_behind(VectorInstruction instruction, std::uint32_t value);
+  void put_load(int d, std::uint32_t value);
   void put_near(VectorInstruction instruction, int d, int source, Near at);
   bool encode_prefetch(std::uint8_t opcode, unsigned field, const Xbyak::Address& at);
   void put_prefetch(std::uint8_t opcode, unsigned field, Near at);
   std::uint8_t* room();
   void horner(const Vec& d, const Vec& x, const float* c, int n, int step);
   Xbyak::Address pooled(std::uint64_t value, int size);
-  void loads(std::uint64_t value, int size);
+  void ends_with(std::uint64_t value, int size);
   void emit_pool();
 
   Isa isa_;
