@@ -28,7 +28,8 @@ class CpuGrouped final : public Solver {
     if (!verdict.accepted()) return;
     const auto refusal =
         cpu::grouped_refusal(question.problem, question.chain, target_of(question));
-    verdict.need(!refusal, RejectCode::Convolution, "groups", refusal.value_or(""),
+    verdict.need(!refusal, RejectCode::Convolution, "groups",
+                 refusal ? std::string_view(*refusal) : "",
                  "several groups of at most 16 input channels; or one, in NCHW rows of a vector "
                  "and more, with at most 8 outputs, or 3 inputs (4 on AVX-512) and few taps; fewer "
                  "of types that AMX or AVX512_BF16 multiply faster",

@@ -17,6 +17,7 @@ void add_passes(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_dump(CLI::App& app);
 void add_device(CLI::App& app);
+void add_start(CLI::App& app);
 void add_tune(CLI::App& app);
 
 struct ExitCode {

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", version);
   app.failure_message(explain_failure);
   for (auto* add : {add_run, add_bench, add_cbainfer, add_demo, add_explain, add_support,
-                    add_passes, add_cache, add_dump, add_tune, add_device})
+                    add_passes, add_cache, add_dump, add_tune, add_device, add_start})
     add(app);
   try {
     app.parse(argc, argv);

@@ -40,6 +40,16 @@ class Driver(DriverCase):
         checked = self.run_json("run", CONV, "--no-unfused", "--options=--verify_code=1", *QUICK)
         self.assertEqual(checked["cache"], "hit")
 
+    def test_start_is_the_first_kernels(self):
+        cold, warm, off = (json.loads(self.run_driver("start", CONV, *more))
+                           for more in ((), (), ("--options=--cache=off",)))
+        self.assertEqual([report["cache"] for report in (cold, warm, off)], ["miss", "hit", "miss"])
+        for report in (cold, warm, off):
+            self.assertEqual(report["solver"], cold["solver"])
+            self.assertGreater(report["handle_us"], 0)
+            self.assertGreater(report["plan_us"], 0)
+            self.assertAlmostEqual(report["start_us"], report["handle_us"] + report["plan_us"])
+
     def test_cache_modes(self):
         self.run_driver("run", CONV, "--no-unfused", *QUICK)
         for mode, expected in (("ro", "hit"), ("mem", "miss"), ("off", "miss")):

@@ -6,6 +6,7 @@
 #include "guarded_run.hpp"
 #include "kernel_case.hpp"
 #include "kernels/cpu/grouped/recipe.hpp"
+#include "kernels/cpu/grouped/tile_kernel.hpp"
 
 namespace fuseplan::test {
 namespace {
@@ -201,20 +202,26 @@ TEST_P(Grouped, TilesBesideTheImage) {
   }
 }
 
-// Tiles that leave the chain no registers are not in the space, but right.
+// Tiles that leave the chain too few registers are not in the space, but right.
 TEST_P(Grouped, SumsThatLeaveNoRoomWaitOnTheStack) {
   const auto [isa, strides] = GetParam();
   Random random(60);
-  const Problem problem = conv_problem(grouped(1, 13, 29, {32, 1, 1}, k3x3),
-                                       {DType::f32, DType::f32, strides}, Tail::everything, random);
+  const Problem problem = conv_problem(grouped(1, 15, 29, {32, 1, 1}, k3x3),
+                                       {DType::f32, DType::f32, strides}, Tail::add_gelu, random);
   const KernelCase test(problem, random);
   const bool is_wide = isa == Isa::avx512;
   const cpu::GroupedConfig tight =
       strides == Strides::channels_last
           ? (is_wide ? cpu::GroupedConfig{5, 6} : cpu::GroupedConfig{2, 7})
-          : (is_wide ? cpu::GroupedConfig{13, 2} : cpu::GroupedConfig{12, 1});
-  for (const cpu::GroupedConfig& config : cpu::grouped_configs(problem, test.chain(), isa))
-    EXPECT_NE(config, tight);
+          : (is_wide ? cpu::GroupedConfig{14, 2} : cpu::GroupedConfig{12, 1});
+  const cpu::GroupedShape shape(problem, test.chain(), isa);
+  const auto chain = static_cast<int>(cpu::FinishNeeds::of(isa, shape.finish)->registers());
+  const auto registers = [&](int of_chain) {
+    return shape.lanes_are_channels ? cpu::channel_tile_registers(shape, tight, of_chain)
+                                    : cpu::column_tile_registers(shape, tight, of_chain);
+  };
+  ASSERT_LE(registers(0), cpu::VectorCode::count(isa));
+  ASSERT_GT(registers(chain), cpu::VectorCode::count(isa));
   EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, tight))));
 }
 
@@ -231,9 +238,28 @@ TEST_P(Grouped, PaddingTakesNoPart) {
         KernelCase test(problem, random);
         test.set_weight({5, 0, 0, 0}, std::numeric_limits<double>::infinity());
         test.set_weight({17, 0, 2, 2}, -std::numeric_limits<double>::infinity());
-        const auto config = cpu::grouped_configs(problem, test.chain(), isa).front();
-        EXPECT_TRUE(test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))));
+        for (const auto& config : cpu::grouped_configs(problem, test.chain(), isa))
+          EXPECT_TRUE(
+              test.check(test.run(*cpu::grouped_recipe(problem, test.chain(), isa, config))))
+              << to_text(config) << " of " << to_text(problem);
       }
+}
+
+// Whose first tile is made by the code of the next ones, with weights in registers, all or a row of
+// them, or in memory, and at several depths.
+TEST_P(Grouped, BordersOfWideRows) {
+  const auto [isa, strides] = GetParam();
+  Random random(62);
+  const ConvCase shapes[] = {
+      grouped(1, 5, 93, {32, 1, 1}, k3x3),
+      grouped(1, 7, 121, {16, 1, 1}, k3x3s2),
+      grouped(1, 6, 70, {32, 1, 1}, {5, 5, 1, 2, 1}),
+      {{1, 32, 3, 4, 62}, {32, 1, 2, 3, 3}, {{1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 32}}};
+  for (const ConvCase& shape : shapes)
+    for (DType type : {DType::f32, DType::f16, DType::u8}) {
+      const Problem problem = conv_problem(shape, {type, type, strides}, Tail::everything, random);
+      expect_right(problem, isa, random, true);
+    }
 }
 
 TEST_P(Grouped, NothingOutsideTheTensorsIsTouched) {
@@ -306,87 +332,6 @@ TEST(GroupedRefusal, SaysWhy) {
   EXPECT_NE(reason(grouped(1, 9, 9, {2, 20, 8}, k3x3), Strides::channels_last, Isa::avx512)
                 .find("groups of 20 input channels"),
             std::string::npos);
-}
-
-// Of channels in lanes, every line comes from behind the first-level cache: tiles that are nearly
-// square load the fewest for an output.
-TEST(GroupedConfig, ChannelsInLanesPreferSquareTiles) {
-  for (const char* text : {"f32:1x192x28x28:nhwc;conv(f32:192x1x3x3,pad=1x1,groups=192)",
-                           "f32:1x576x14x14:nhwc;conv(f32:576x1x3x3,pad=1x1,groups=576)"}) {
-    const Problem problem = parse_problem(text);
-    const cpu::GroupedConfig best =
-        grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512).front();
-    EXPECT_LE(best.columns, 3 * best.rows) << to_text(best) << " of " << text;
-    EXPECT_GE(best.columns * 3, best.rows) << to_text(best) << " of " << text;
-  }
-}
-
-// Measured, but for strided input on a Zen 5, which is as it was: hardware fetches small inputs in
-// time, and Intel's strided ones. Both ways are among those that tuning times.
-TEST(GroupedConfig, AsksAheadForWhatComesLate) {
-  struct Row {
-    const char *text, *line;
-    bool ahead;
-  };
-  const Row rows[] = {
-      {"f32:1x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", false},
-      {"f32:16x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", true},
-      {"f32:16x144x56x56:nhwc;conv(f32:144x1x3x3,pad=1x1,groups=144)", "sapphire", true},
-      {"f32:16x192x28x28:nhwc;conv(f32:192x1x3x3,pad=1x1,stride=2x2,groups=192)", "sapphire",
-       false},
-      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "sapphire", false},
-      {"f32:16x96x112x112:nhwc;conv(f32:96x1x3x3,pad=1x1,stride=2x2,groups=96)", "zen5", true},
-      {"f32:16x144x56x56:nchw;conv(f32:144x1x3x3,pad=1x1,groups=144)", "zen5", false},
-  };
-  for (const auto& [text, line, ahead] : rows) {
-    const Problem problem = parse_problem(text);
-    const auto configs =
-        grouped_configs(problem, optimize(lower(problem), {}), Isa::avx512, cpu::core_rates(line));
-    EXPECT_EQ(configs.front().ahead, ahead) << text << " on " << line;
-    cpu::GroupedConfig other = configs.front();
-    other.ahead = !other.ahead;
-    const bool large = problem.input().lens[0] == 16 && problem.input().strides[1] == 1;
-    EXPECT_EQ(std::ranges::count(configs, other), large ? 1 : 0) << text;
-  }
-}
-
-// What lies between the pixels that a tile reads, and beside those it writes, makes no code.
-TEST(GroupedCode, IsBoundedByWhatATileReads) {
-  const std::tuple<const char*, const char*> cases[] = {
-      {"strides, channels in lanes",
-       "f32:1x16x1024x1024:nhwc;conv(f32:16x1x3x3,pad=1x1,stride=128x128,groups=16)"},
-      {"strides, columns in lanes",
-       "f32:1x32x65536x14:nchw;conv(f32:32x1x3x3,pad=1x1,stride=8192x1,groups=32)"},
-      {"an output of one column far from the next",
-       "f32:1x160x9x3:nchw;conv(f32:240x16x3x3,pad=1x0,groups=10)->f32:1x240x9x1:s2160000,9000,"
-       "1000,500"},
-  };
-  for (const auto& [why, text] : cases) {
-    SCOPED_TRACE(why);
-    const Problem problem = parse_problem(text);
-    const SplitChain chain = optimize(lower(problem), {});
-    if (const auto refusal = grouped_refusal(problem, chain, Isa::avx512)) {
-      ADD_FAILURE() << *refusal;
-      continue;
-    }
-    for (const cpu::GroupedConfig& config : grouped_configs(problem, chain, Isa::avx512)) {
-      std::size_t bytes = 0;
-      for (const cpu::Function& function :
-           cpu::grouped_recipe(problem, chain, Isa::avx512, config)->emit())
-        bytes += function.code.size();
-      EXPECT_LT(bytes, std::size_t{64} << 10) << to_text(config);
-    }
-  }
-}
-
-TEST(GroupedConfig, ReadsBackWhatItWrites) {
-  EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7})),
-            (cpu::GroupedConfig{3, 7}));
-  EXPECT_EQ(cpu::parse_grouped_config(to_text(cpu::GroupedConfig{3, 7, true})),
-            (cpu::GroupedConfig{3, 7, true}));
-  for (const char* text :
-       {"", "3", "3x", "x7", "0x4", "3x-1", "03x7", "3x7 ", "3x7,ahead=2", "3x7,", "3x7,ahead "})
-    EXPECT_EQ(cpu::parse_grouped_config(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -62,5 +62,31 @@ TEST(SolverSamples, AreTakenOnEveryProcessor) {
   EXPECT_GT(asked, 100);
 }
 
+// Those who say it cheaper say the same.
+TEST(SolverSamples, FirstConfigurationsAndThoseOnOffer) {
+  int asked = 0;
+  for (const Solver* solver : all_solvers())
+    for (const Processor& processor : kProcessors)
+      for (const std::string& text : solver->samples()) {
+        const Traits traits{.backend = "cpu",
+                            .isa = processor.highest,
+                            .extensions = processor.extensions,
+                            .family = std::string(processor.family)};
+        if (solver->backend() != traits.backend) continue;
+        if (!ask_solver(std::string(solver->id()).c_str(), text, traits).accepted()) continue;
+        const Problem problem = parse_problem(text);
+        const SplitChain chain = optimize(lower(problem), {});
+        const Question question{problem, chain, traits};
+        const std::vector<std::string> configs = solver->configs(question);
+        ASSERT_FALSE(configs.empty());
+        EXPECT_EQ(solver->first_config(question), configs.front()) << solver->id() << " " << text;
+        for (const std::string& config : configs)
+          EXPECT_TRUE(solver->offers(question, config)) << solver->id() << " " << config;
+        EXPECT_FALSE(solver->offers(question, configs.front() + "?"));
+        ++asked;
+      }
+  EXPECT_GT(asked, 300);
+}
+
 }  // namespace
 }  // namespace fuseplan::test

@@ -35,8 +35,8 @@ class Conv1x1Recipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    const auto needs =
-        FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
+    // Held for all kernels, whose chain is one: their finishers look it up.
+    const auto needs = FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);
     for (const ProductSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("conv1x1_{}x{}_tail{}", spec.loop.rows, spec.loop.vectors, spec.loop.tail),

@@ -59,7 +59,8 @@ class DirectRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    const auto needs = FinishNeeds::of(plan_.isa, plan_.finish);  // one chain for all
+    // Held for all kernels, whose chain is one: their finishers look it up.
+    const auto needs = plan_.in_registers ? FinishNeeds::of(plan_.isa, plan_.finish) : nullptr;
     for (const TileSpec& spec : plan_.specs())
       functions.push_back({fmt::format("direct_tile_{}x{}_from{}_to{}", spec.pixels, spec.vectors,
                                        spec.first, spec.last),

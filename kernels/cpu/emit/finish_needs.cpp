@@ -32,7 +32,8 @@ std::vector<Node> keepable_leaves(const Graph& graph) {
 }  // namespace
 
 std::shared_ptr<FinishNeeds> FinishNeeds::of(Isa isa, const FinishSpec& spec) {
-  thread_local std::weak_ptr<FinishNeeds> last;  // that a plan ends with is no later plan's cache
+  // Goes with the last who holds it: no plan is made faster by one that was compiled before.
+  thread_local std::weak_ptr<FinishNeeds> last;
   std::shared_ptr<FinishNeeds> needs = last.lock();
   if (needs == nullptr || needs->isa_ != isa || needs->spec_ != spec)
     last = needs = std::make_shared<FinishNeeds>(isa, spec);

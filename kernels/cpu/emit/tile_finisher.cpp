@@ -282,7 +282,7 @@ void TileFinisher::store(std::size_t index, const Vec& value) {
            : storage_.store(to, value, dtype, spec_.streaming);
 }
 
-/// As much as the tile stored, of what earlier tiles did: those stores are done.
+/// As much as a whole tile stores, of what earlier tiles did: those stores are done.
 void TileFinisher::drain(std::size_t sums) {
   using Xbyak::util::ptr, Xbyak::util::qword;
   constexpr std::int64_t kLine = 64;

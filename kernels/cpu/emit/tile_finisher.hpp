@@ -26,10 +26,11 @@ class TileFinisher : LeafSource {
   TileFinisher(const TileFinisher&) = delete;
   TileFinisher& operator=(const TileFinisher&) = delete;
 
-  /// In this order: those that share channels next to one another. Afterwards the pool is as it was
-  /// and the sums are gone. `skip`: jumps if the optional sums are not there; none of them is the
-  /// first of its channels.
+  /// Jumps if the optional sums are not there; none of those is the first of its channels.
   using Skip = std::function<VectorCode::Forward()>;
+  /// In this order: those that share channels next to one another. Afterwards the pool is as it was
+  /// and the sums are gone. Long chains are written out where some sums are optional and others
+  /// not, unless each turn of their loop has both.
   void finish(std::span<const TileSum> sums, const Skip& skip = {});
 
   /// Emits the chain for nothing.

@@ -185,12 +185,20 @@ class ColumnTiles final : public TileKernel {
     if (vectors_of(tile) > kShortRow || passes) return;
     const std::int64_t bytes =
         tile.columns * static_cast<std::int64_t>(size_of(plan_.finish.output.dtype));
-    for (int k = 0; k < plan_.step; ++k)
-      for (int row = 0; row < rows(); ++row) {
-        const Near line = pointers_.output({k, row, 0});
-        for (std::int64_t at = 0; at < bytes; at += kCacheLine)
-          code_.prefetchw({line.base, line.displacement + static_cast<int>(at)});
-      }
+    const auto expect = [&](bool optional) {
+      for (int k = 0; k < plan_.step; ++k)
+        for (int row = 0; row < rows(); ++row) {
+          if (may_lack(row) != optional) continue;
+          const Near line = pointers_.output({k, row, 0});
+          for (std::int64_t at = 0; at < bytes; at += kCacheLine)
+            code_.prefetchw({line.base, line.displacement + static_cast<int>(at)});
+        }
+    };
+    expect(false);
+    if (plan_.rest_rows() == 0) return;
+    const VectorCode::Forward lacking = skip_in_last_tile();
+    expect(true);
+    code_.land(lacking);
   }
 
   // Hardware sees too few neighbouring lines of a small plane before it ends: 14 x 14 pixels of 576

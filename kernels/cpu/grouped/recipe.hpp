@@ -25,7 +25,7 @@ std::optional<std::string> grouped_refusal(const Problem& problem, const SplitCh
 std::vector<GroupedConfig> grouped_configs(const Problem& problem, const SplitChain& chain,
                                            const Target& target,
                                            const CoreRates& rates = core_rates("generic"));
-/// The first of them, found without the others.
+/// The first of them, found without sorting.
 GroupedConfig first_grouped_config(const Problem& problem, const SplitChain& chain,
                                    const Target& target, const CoreRates& rates);
 

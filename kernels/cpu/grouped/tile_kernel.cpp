@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 
 #include "base/integer.hpp"
 
@@ -126,21 +125,23 @@ void TileKernel::sweep_row() {
   const std::int64_t column_bytes = g_.stride[2] * plan_.input_bytes(4);
   const int lanes = plan_.lanes_are_channels ? 1 : plan_.lanes();
   std::vector<RowTile> tiles = cut_row(g_, plan_.tile_columns(), lanes);
+  const std::int64_t first_low = tiles.front().low;
   const bool has_border = masks_border() && begins_alike(tiles);
-  border_ = tiles.front().low;
   if (has_border) {
-    ++tiles[1].repeat;
-    tiles.erase(tiles.begin());
-    start_border();
+    tiles[0].low = tiles[1].low;
+    tiles[0].repeat += tiles[1].repeat;
+    tiles.erase(tiles.begin() + 1);
   }
   for (const RowTile& tile : tiles) {
+    const bool is_masked = has_border && &tile == &tiles.front();
+    image_begins_ = is_masked ? first_low : tile.low;
+    if (is_masked) start_border();
     Xbyak::Label again;
     if (tile.repeat > 1) c.mov(kRepeat, tile.repeat);
     c.L(again);
     blocks_last() ? all_blocks(tile) : one_tile(tile);
     move(tile.columns * column_bytes, {0, 0, tile.columns});
-    if (has_border && border_ > tile.low) end_border();
-    border_ = std::numeric_limits<std::int64_t>::min();
+    if (is_masked) end_border();
     if (tile.repeat == 1) continue;
     c.dec(kRepeat);
     c.jnz(again);
@@ -198,11 +199,13 @@ void TileKernel::one_tile(const RowTile& tile) {
   // The chain may take what a narrower tile leaves over.
   const RegisterPool full = c.vectors();
   for (int i = sums_of(tile); i < most_sums(); ++i) c.vectors().give(i);
-  finisher_.finish(sums_in(tile), [&] {
-    c.cmp(word(kRows), plan_.rest_rows());
-    return c.jump_forward(VectorCode::If::equal);
-  });
+  finisher_.finish(sums_in(tile), [&] { return skip_in_last_tile(); });
   c.vectors() = full;
+}
+
+VectorCode::Forward TileKernel::skip_in_last_tile() {
+  code_.cmp(word(kRows), plan_.rest_rows());
+  return code_.jump_forward(VectorCode::If::equal);
 }
 
 bool TileKernel::may_lack(int row) const {

@@ -80,8 +80,10 @@ class TileKernel {
   /// there are and dropped.
   int rows() const { return plan_.config.rows; }
   bool may_lack(int row) const;
+  /// Jumps, in a plane's last tile, if that lacks rows.
+  VectorCode::Forward skip_in_last_tile();
   /// In the first tile of a row, columns before this one lie beside the image.
-  bool in_border(std::int64_t column) const { return column < border_; }
+  bool in_border(std::int64_t column) const { return column < image_begins_; }
 
   Vec sum(int index) const { return code_.vec(index); }
   Vec lasting(int index) const { return code_.vec(most_sums() + index); }
@@ -122,7 +124,7 @@ class TileKernel {
   void planes(const RowTile& tile);
 
   int words_ = 0;
-  std::int64_t border_ = 0;  ///< of the tile being emitted
+  std::int64_t image_begins_ = 0;  ///< column of the tile being emitted, in its first repetition
 };
 
 std::vector<std::byte> emit_channel_tiles(const GroupedPlan& plan);

@@ -65,6 +65,8 @@ double cost_of(const GroupedShape& shape, const GroupedConfig& config, bool weig
     if (narrow > 0) cost += tile_cost(shape, rows, narrow, weights_stay);
     return cost;
   };
+  // The last tile multiplies for the rows that it lacks, too, but only input rows that there are:
+  // those products are as many as padding spares, which are not left out of the price either.
   const std::int64_t rest = g.output.len[3] % config.rows;
   double cost = static_cast<double>(g.output.len[3] / config.rows) * sweep(config.rows);
   if (rest > 0) cost += sweep(rest);

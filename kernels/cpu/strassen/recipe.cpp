@@ -45,8 +45,8 @@ class StrassenRecipe final : public Recipe {
 
   std::vector<Function> emit() const override {
     std::vector<Function> functions;
-    const auto needs =
-        FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);  // one chain for all
+    // Held for all kernels, whose chain is one: their finishers look it up.
+    const auto needs = FinishNeeds::of(plan_.shape.isa, plan_.specs.front().finish);
     for (const PairTileSpec& spec : plan_.specs)
       functions.push_back(
           {fmt::format("strassen_{}x{}x{}_tail{}{}", spec.loop.rows, spec.loop.vectors,
