@@ -42,7 +42,7 @@ bool agree(const Emit& emit) {
 
 // Every instruction, each as a generic call: it reaches VectorCode's or Xbyak's.
 #define FUSEPLAN_THREE(name) \
-  [](auto& code, const Xmm& d, const Xmm& a, const Operand& b) { code.name(d, a, b); }
+  [](auto& code, const Xmm& d, const Xmm& a, const auto& b) { code.name(d, a, b); }
 template <typename Visit>
 void each_of_three(const Visit& visit) {
   visit("vaddps", FUSEPLAN_THREE(vaddps));
@@ -132,19 +132,13 @@ std::vector<std::byte> with_constants(cpu::Isa isa) {
   const int last = cpu::VectorCode::count(isa) - 1;
   for (const float value : {0.25f, -3.0f, 0.25f})
     for (int d = 0; d <= last; ++d) {
-      const auto each = [&](const auto& source) {
-        const auto d_vec = code.vec(d), a = code.vec(last - d);
-        code.vaddps(d_vec, a, source);
-        code.vsubps(d_vec, a, source);
-        code.vmulps(d_vec, a, source);
-        code.vminps(d_vec, a, source);
-        code.vmaxps(d_vec, a, source);
-        code.vfmadd132ps(d_vec, a, source);
-        code.vfmadd213ps(d_vec, a, source);
-        code.vfmadd231ps(d_vec, a, source);
-      };
       const cpu::Source source = code.constant(value);
-      by_label ? each(static_cast<const Operand&>(source)) : each(source);
+      each_of_three([&](const char*, const auto& instruction) {
+        const auto emit = [&](const auto& b) {
+          instruction(code, code.vec(d), code.vec(last - d), b);
+        };
+        by_label ? emit(static_cast<const Operand&>(source)) : emit(source);
+      });
     }
   return code.finish();
 }
